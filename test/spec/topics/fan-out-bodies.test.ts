@@ -16,10 +16,10 @@ import { TopicItems } from '../../support/topic-items.ts';
 import { lockAndSettle, settleOne } from '../queues/queue.ts';
 
 const NAMES = ['a', 'b', 'c'];
-/** Too large for a block, and not to be compressed. */
+/** Too large for a block, and not compressible. */
 const LARGE = randomBytes(45_000).toString('base64');
 
-/** A topic with three subscriptions that get everything, and a look into the tables. */
+/** A topic with three subscriptions that get every message; `bodies` counts its stored body items. */
 async function start(t: TestContext) {
   const broker = await startBroker(t);
   const items = new TopicItems(broker);
@@ -34,10 +34,10 @@ async function start(t: TestContext) {
   return { broker, items, id, bodies };
 }
 
-/** Waits for what is done behind answers. */
+/** Waits for the work that the broker does after its answers. */
 const settled = (broker: TestBroker) => broker.units(async () => {});
 
-/** An hour passes; what was removed is cleared, and looked at again some minutes later. */
+/** Sweeps five times within an hour: a later sweep checks again what an earlier one deleted. */
 async function sweepForAnHour(broker: TestBroker): Promise<void> {
   for (let i = 0; i < 5; i++) {
     broker.clock.advance({ minutes: 12 });
@@ -50,19 +50,19 @@ async function send(broker: TestBroker, ...sent: readonly string[]): Promise<voi
   expectStatus(await broker.sendBatch('t', batch), 201);
 }
 
-test('a large body is stored once for all subscriptions, and deleted when the last is done', async (t) => {
+test('a large body is stored once for all subscriptions, and deleted when the last one completes it', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, LARGE);
   const stored = await bodies();
-  assert.ok(stored > 0 && stored <= 2, `${stored} items, one of them who shares the body`);
+  assert.ok(stored > 0 && stored <= 2, `${stored} items: the body and its references`);
   for (const [done, name] of NAMES.entries()) {
-    assert.equal(await bodies(), stored, `${done} of three are done`);
+    assert.equal(await bodies(), stored, `${done} of three have completed it`);
     assert.deepEqual(await drainBodies(broker, subscription(name)), [LARGE]);
   }
   assert.equal(await bodies(), 0);
 });
 
-test('a small body lies in each subscription’s block and needs no item of its own', async (t) => {
+test('a small body is stored in each subscription’s block and needs no item of its own', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, 'small');
   assert.equal(await bodies(), 0);
@@ -99,7 +99,7 @@ test('a shared batch is kept until each subscription has settled each message', 
   assert.equal(await bodies(), 0);
 });
 
-test('a shared body outlives dead-lettering, deferral and changes, and goes with the last of them', async (t) => {
+test('a shared body outlives dead-lettering, deferral and abandoning with changes, and is deleted with its last message', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, LARGE);
   const [a, b, c] = [subscription('a'), subscription('b'), subscription('c')] as const;
@@ -119,7 +119,7 @@ test('a shared body outlives dead-lettering, deferral and changes, and goes with
   assert.equal(await bodies(), 0);
 });
 
-test('what expires unread lets go of its shared body', async (t) => {
+test('a shared body is deleted when its message has expired in every subscription', async (t) => {
   const { broker, bodies } = await start(t);
   expectStatus(await broker.send('t', LARGE, { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
@@ -127,7 +127,7 @@ test('what expires unread lets go of its shared body', async (t) => {
   assert.equal(await bodies(), 0);
 });
 
-test('deleting a subscription lets go of its share, and the others keep the body', async (t) => {
+test('a deleted subscription releases its reference to a shared body, and the others keep the body', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, LARGE, LARGE);
   expectStatus(await broker.request('DELETE', subscription('b')), 200);
@@ -139,7 +139,7 @@ test('deleting a subscription lets go of its share, and the others keep the body
   assert.equal(await bodies(), 0);
 });
 
-test('purging a subscription lets go of its share, and the others keep the body', async (t) => {
+test('a purged subscription releases its reference to a shared body, and the others keep the body', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, LARGE);
   await lockAndSettle(broker, 'deadLetter', {}, subscription('a'));
@@ -151,7 +151,7 @@ test('purging a subscription lets go of its share, and the others keep the body'
   assert.equal(await bodies(), 0);
 });
 
-test('when the last subscription is deleted or purged, its shared bodies go with it', async (t) => {
+test('shared bodies are deleted when the last subscription is deleted or purged', async (t) => {
   const { broker, bodies } = await start(t);
   await send(broker, LARGE, LARGE);
   for (const name of ['a', 'b']) await broker.purge(subscription(name));
@@ -160,7 +160,7 @@ test('when the last subscription is deleted or purged, its shared bodies go with
   assert.equal(await bodies(), 0);
 });
 
-/** Two queues that get the topic's messages through subscriptions, and share their bodies. */
+/** Adds two queues that get the topic's messages through forwarding subscriptions. */
 async function startForwarding(t: TestContext) {
   const started = await start(t);
   const { broker } = started;
@@ -171,7 +171,7 @@ async function startForwarding(t: TestContext) {
   return started;
 }
 
-test('bodies that queues got through a topic are whole, and nothing of them stays behind', async (t) => {
+test('bodies that queues get through a topic are complete, and are deleted once received', async (t) => {
   const { broker, items, bodies } = await startForwarding(t);
   await send(broker, LARGE);
   for (const path of ['q1', ...NAMES.map((name) => subscription(name)), 'q2']) {
@@ -185,9 +185,9 @@ test('bodies that queues got through a topic are whole, and nothing of them stay
 
 for (const [what, settings, rule] of [
   ['changes its copies', {}, { filter: EVERYTHING, action: set('SET x = 1') }],
-  ['forwards them', { ForwardTo: 'q' }, { filter: EVERYTHING }],
+  ['forwards its copies', { ForwardTo: 'q' }, { filter: EVERYTHING }],
 ] as const) {
-  test(`the others share a body as before where the first subscription ${what}`, async (t) => {
+  test(`the other subscriptions share one body although the first subscription ${what}`, async (t) => {
     const { broker, items, bodies } = await start(t);
     expectStatus(await broker.createQueue('q'), 201);
     await createSubscription(broker, subscription('0'), settings, rule);
@@ -200,7 +200,7 @@ for (const [what, settings, rule] of [
   });
 }
 
-test('#160 a deleted topic takes nothing from the queues its messages were forwarded to', async (t) => {
+test('#160 messages that were forwarded to queues survive the deletion of their topic', async (t) => {
   const { broker, bodies } = await startForwarding(t);
   await send(broker, LARGE, 'small');
   expectStatus(await broker.request('DELETE', 't'), 200);
@@ -211,7 +211,7 @@ test('#160 a deleted topic takes nothing from the queues its messages were forwa
   assert.equal(await bodies(), 0);
 });
 
-test('#160 a deleted queue takes nothing from the subscriptions its messages were forwarded to', async (t) => {
+test('#160 messages that were forwarded to subscriptions survive the deletion of their queue', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 't' }), 201);
   expectStatus(await broker.sendBatch('source', [{ Body: LARGE }, { Body: 'small' }]), 201);
@@ -222,7 +222,7 @@ test('#160 a deleted queue takes nothing from the subscriptions its messages wer
   }
 });
 
-test('a purged source takes nothing from the subscriptions its messages were forwarded to', async (t) => {
+test('messages that were forwarded to subscriptions survive a purge of their queue', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 't' }), 201);
   expectStatus(await broker.send('source', LARGE), 201);
@@ -232,7 +232,7 @@ test('a purged source takes nothing from the subscriptions its messages were for
     assert.deepEqual(await drainBodies(broker, subscription(name)), [LARGE]);
 });
 
-test('in the daily look for orphans, a shared body is no orphan while anybody has it', async (t) => {
+test('the daily search for orphans keeps a shared body as long as a message refers to it', async (t) => {
   const { broker } = await startForwarding(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 't' }), 201);
   await send(broker, LARGE);

@@ -18,16 +18,16 @@ import { instant } from '../queues/queue.ts';
 
 const COUNT = MORE_THAN_A_TRANSACTION;
 const PATHS = Array.from({ length: COUNT }, (_, i) => subscription(`s${i}`));
-/** A send to so many subscriptions writes down what it is about to do, and does it in two steps. */
+/** A send to this many subscriptions stores a fan-out intent, and carries it out in two steps. */
 const STEPS = 2;
 
-interface Scene {
+interface Fixture {
   readonly broker: TestBroker;
   readonly cut: CuttingClient;
 }
 
 /** A topic with more subscriptions than a transaction holds, and a process that can die. */
-async function start(t: TestContext): Promise<Scene> {
+async function start(t: TestContext): Promise<Fixture> {
   const cut = cuttingClient();
   t.after(() => cut.client.destroy());
   const broker = await startBroker(t, { client: cut.client, limits: FEW_ITEMS });
@@ -36,20 +36,20 @@ async function start(t: TestContext): Promise<Scene> {
   return { broker, cut };
 }
 
-/** Sends while the process dies before the step after so many. */
+/** Sends, and the process dies after this many transactions. */
 async function sendAndDie(
-  { broker, cut }: Scene,
+  { broker, cut }: Fixture,
   transactions: number,
   body: string,
 ): Promise<number> {
   cut.dieAtTransactionAfter(transactions);
   const { status } = await broker.send('t', body);
-  assert.equal(cut.transactions, transactions, 'it died where it was to die');
+  assert.equal(cut.transactions, transactions, 'the process died at the intended step');
   cut.revive();
   return status;
 }
 
-/** How many subscriptions show how many messages, without taking any. */
+/** Peeks; returns the number of subscriptions for each number of messages. */
 async function shown(broker: TestBroker): Promise<Readonly<Record<number, number>>> {
   const found: Record<number, number> = {};
   await eachOf(PATHS, async (path) => {
@@ -69,7 +69,7 @@ async function requireOnce(
   );
 }
 
-/** What a send was about to do, and what its subscriptions shared, is gone in the end. */
+/** Requires that the fan-out intent of a send and the bodies that its subscriptions shared are deleted. */
 async function requireNothingLeft(t: TestContext, broker: TestBroker): Promise<void> {
   const items = new TopicItems(broker);
   t.after(() => items.close());
@@ -78,16 +78,16 @@ async function requireNothingLeft(t: TestContext, broker: TestBroker): Promise<v
 }
 
 for (const done of [0, 1]) {
-  test(`a send cut off after ${done} of ${STEPS} steps is finished by the sweep, once for each subscription`, async (t) => {
-    const scene = await start(t);
-    const { broker } = scene;
+  test(`the sweep finishes a send that died after ${done} of ${STEPS} steps, once for each subscription`, async (t) => {
+    const fixture = await start(t);
+    const { broker } = fixture;
     const body = randomBytes(20_000).toString('base64');
-    assert.ok((await sendAndDie(scene, done, body)) >= 500);
+    assert.ok((await sendAndDie(fixture, done, body)) >= 500);
     const before = await shown(broker);
-    assert.ok((before[0] ?? 0) > 0, 'some have nothing yet');
+    assert.ok((before[0] ?? 0) > 0, 'some subscriptions have no message yet');
     broker.clock.advance({ ms: 59_999 });
     await broker.sweep();
-    assert.deepEqual(await shown(broker), before, 'a send that may be under way is left alone');
+    assert.deepEqual(await shown(broker), before, 'a send that may be under way is not finished');
     broker.clock.advance({ ms: 1 });
     await broker.sweep();
     for (let i = 0; i < 3; i++) {
@@ -99,15 +99,15 @@ for (const done of [0, 1]) {
   });
 }
 
-test('what was received, settled and sent meanwhile is untouched when a send is finished', async (t) => {
-  const scene = await start(t);
-  const { broker } = scene;
-  await sendAndDie(scene, 1, 'cut off');
+test('finishing a send changes no message that was received, settled or sent meanwhile', async (t) => {
+  const fixture = await start(t);
+  const { broker } = fixture;
+  await sendAndDie(fixture, 1, 'cut off');
   const had: string[] = [];
   await eachOf(PATHS, async (path) => {
     if ((await drainBodies(broker, path)).length > 0) had.push(path);
   });
-  assert.ok(had.length > 0 && had.length < COUNT, `${had.length} had it`);
+  assert.ok(had.length > 0 && had.length < COUNT, `${had.length} subscriptions had it`);
   expectStatus(await broker.send('t', 'later'), 201);
   broker.clock.advance({ minutes: 1 });
   await broker.sweep();
@@ -117,11 +117,11 @@ test('what was received, settled and sent meanwhile is untouched when a send is 
   });
 });
 
-test('two sweeps at once finish a send once', async (t) => {
-  const scene = await start(t);
-  const { broker } = scene;
+test('two concurrent sweeps finish a send once', async (t) => {
+  const fixture = await start(t);
+  const { broker } = fixture;
   const twin = await startBroker(t, { beside: broker, limits: FEW_ITEMS });
-  await sendAndDie(scene, 1, 'x');
+  await sendAndDie(fixture, 1, 'x');
   broker.clock.advance({ minutes: 1 });
   await Promise.all([broker.sweep(), twin.sweep()]);
   broker.clock.advance({ minutes: 1 });
@@ -129,7 +129,7 @@ test('two sweeps at once finish a send once', async (t) => {
   await requireOnce(broker, PATHS, 'x');
 });
 
-test('a send that died before it wrote anything left nothing, and may be repeated', async (t) => {
+test('a send that died before its first write stored nothing, and may be repeated', async (t) => {
   const { broker, cut } = await start(t);
   cut.dieAfter(0);
   assert.ok((await broker.send('t', 'x')).status >= 500);
@@ -141,10 +141,10 @@ test('a send that died before it wrote anything left nothing, and may be repeate
   assert.deepEqual(await shown(broker), { 1: COUNT });
 });
 
-test('of a send that is finished by the sweep, deleted subscriptions get nothing and hinder nobody', async (t) => {
-  const scene = await start(t);
-  const { broker } = scene;
-  await sendAndDie(scene, 1, 'x');
+test('a deleted subscription neither gets a send that the sweep finishes nor keeps it from the others', async (t) => {
+  const fixture = await start(t);
+  const { broker } = fixture;
+  await sendAndDie(fixture, 1, 'x');
   const [first = '', ...others] = PATHS;
   expectStatus(await broker.request('DELETE', first), 200);
   await createSubscription(broker, first);
@@ -154,8 +154,8 @@ test('of a send that is finished by the sweep, deleted subscriptions get nothing
   await requireOnce(broker, others, 'x');
 });
 
-/** Schedules a message, and dies on its way to the subscriptions. */
-async function scheduleAndDie({ broker, cut }: Scene): Promise<void> {
+/** Schedules a message; the process dies while it copies the due message to the subscriptions. */
+async function scheduleAndDie({ broker, cut }: Fixture): Promise<void> {
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
   expectStatus(await broker.send('t', 'x', at), 201);
   broker.clock.advance({ seconds: 10 });
@@ -167,10 +167,10 @@ async function scheduleAndDie({ broker, cut }: Scene): Promise<void> {
   cut.revive();
 }
 
-test('a scheduled message whose way to the subscriptions was cut off comes to each of them once', async (t) => {
-  const scene = await start(t);
-  const { broker } = scene;
-  await scheduleAndDie(scene);
+test('a scheduled message whose fan-out was interrupted reaches each subscription once', async (t) => {
+  const fixture = await start(t);
+  const { broker } = fixture;
+  await scheduleAndDie(fixture);
   for (let i = 0; i < 3; i++) {
     broker.clock.advance({ minutes: 1 });
     await broker.sweep();
@@ -178,10 +178,10 @@ test('a scheduled message whose way to the subscriptions was cut off comes to ea
   await requireOnce(broker, PATHS, 'x');
 });
 
-test('what was cut off is finished though the sweep reads of it in several pages', async (t) => {
-  const scene = await start(t);
-  const { broker } = scene;
-  await scheduleAndDie(scene);
+test('the sweep finishes an interrupted fan-out although its queries return several pages', async (t) => {
+  const fixture = await start(t);
+  const { broker } = fixture;
+  await scheduleAndDie(fixture);
   const client = pagingClient();
   t.after(() => client.destroy());
   const sweeper = await startBroker(t, { beside: broker, client, limits: FEW_ITEMS });

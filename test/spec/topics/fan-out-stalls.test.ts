@@ -14,15 +14,15 @@ import {
 import { type CuttingClient, cuttingClient } from '../../support/topic-faults.ts';
 import { TopicItems } from '../../support/topic-items.ts';
 
-/** A send to so many subscriptions is written down first and then carried out in two steps. */
+/** A send to this many subscriptions stores a fan-out intent, and carries it out in two steps. */
 const COUNT = FEW_ITEMS.transactionItems + 1;
 const PATHS = Array.from({ length: COUNT }, (_, i) => subscription(`s${i}`));
-/** The writes of a send up to its last step. */
+/** The numbers of a send's writes, up to its last step. */
 const WRITES = [1, 2, 3, 4, 5, 6, 7];
 
 interface Namespace {
   readonly broker: TestBroker;
-  /** Another process, which can stand still and die. */
+  /** Another process, which can be made to stall and to die. */
   readonly sender: TestBroker;
   readonly cut: CuttingClient;
 }
@@ -44,7 +44,7 @@ async function sweepLater(broker: TestBroker, times: number, step: object): Prom
   }
 }
 
-/** In how many subscriptions each body is; twice in one subscription is a failure. */
+/** Returns the number of subscriptions for each body; fails if one subscription has a body twice. */
 async function drainAll(broker: TestBroker): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   await eachOf(PATHS, async (path) => {
@@ -62,7 +62,7 @@ async function requireNothingLeft(t: TestContext, broker: TestBroker): Promise<v
   assert.deepEqual(await items.ofEntity(await items.idOf('t')), { bodies: 0, all: 1 });
 }
 
-/** Sends while the process stands still at one of its writes for more than a minute. */
+/** Sends, and the process stalls before the given write for more than a minute. */
 async function sendStalling({ broker, sender, cut }: Namespace, write: number, body: string) {
   let isStalled = false;
   cut.stallAt(write, async () => {
@@ -75,7 +75,7 @@ async function sendStalling({ broker, sender, cut }: Namespace, write: number, b
   return { status, isStalled };
 }
 
-test('a send that stands still for a minute and then dies half-way is finished, or leaves nothing', async (t) => {
+test('a send that stalls for two minutes and then dies is finished for all subscriptions or stored for none', async (t) => {
   const namespace = await start(t);
   const { broker, cut } = namespace;
   const acknowledged: string[] = [];
@@ -86,7 +86,7 @@ test('a send that stands still for a minute and then dies half-way is finished, 
     if (isStalled) stalls++;
     if (status === 201) acknowledged.push(`x${write}`);
   }
-  assert.ok(stalls >= 5, `it stood still at ${stalls} writes`);
+  assert.ok(stalls >= 5, `${stalls} sends stalled`);
   const found = await drainAll(broker);
   t.diagnostic(`stored by ${stalls} sends: ${[...found.keys()].join(' ')}`);
   for (const [body, count] of found) assert.equal(count, COUNT, body);
@@ -94,7 +94,7 @@ test('a send that stands still for a minute and then dies half-way is finished, 
   await requireNothingLeft(t, broker);
 });
 
-test('a send that stands still for a minute and lives on is stored for all, or refused and stored for none', async (t) => {
+test('a send that stalls for two minutes and continues is stored for all subscriptions, or refused and stored for none', async (t) => {
   const namespace = await start(t);
   const large = randomBytes(20_000).toString('base64');
   const statuses: number[] = [];
@@ -107,14 +107,14 @@ test('a send that stands still for a minute and lives on is stored for all, or r
     const expected = statuses[i] === 201 ? COUNT : undefined;
     assert.equal(found.get(`x${write}${large}`), expected, `${statuses[i]}, at write ${write}`);
   }
-  // The client may repeat what was refused, since nothing was stored.
+  // The client may repeat a refused send, since nothing was stored.
   assert.deepEqual([...new Set(statuses)].sort(), [201, 503]);
   expectStatus(await namespace.sender.send('t', 'x'), 201);
   assert.deepEqual(await drainAll(namespace.broker), new Map([['x', COUNT]]));
   await requireNothingLeft(t, namespace.broker);
 });
 
-test('a scheduled message comes to each subscription once though its activation stands still and dies', async (t) => {
+test('a scheduled message reaches each subscription once although its activation stalls and dies', async (t) => {
   const { broker, sender, cut } = await start(t);
   const [first = ''] = PATHS;
   for (const write of WRITES) {
@@ -130,13 +130,13 @@ test('a scheduled message comes to each subscription once though its activation 
   }
   const found = await drainAll(broker);
   for (const write of WRITES) {
-    // One receive of the first subscription may have had it already.
+    // The receive of the first subscription may have deleted its copy already.
     assert.ok((found.get(`x${write}`) ?? 0) >= COUNT - 1, `write ${write}`);
   }
   await requireNothingLeft(t, broker);
 });
 
-test('a send that dies before the sweep is told of it leaves nothing behind, a day later', async (t) => {
+test('a send that dies before it enters the due-work index leaves no items three days later', async (t) => {
   const { broker, sender, cut } = await start(t);
   for (const write of WRITES) {
     let isDead = false;

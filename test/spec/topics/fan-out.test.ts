@@ -22,10 +22,10 @@ import { bodies, instant, numbers } from '../queues/queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
 
-/** So many take two transactions for a message. */
+/** A message for this many subscriptions takes two transactions. */
 const MANY = 1.5 * FEW_ITEMS.transactionItems;
 
-/** A topic with many subscriptions that get everything. */
+/** A topic with subscriptions that get every message. */
 async function start(
   t: TestContext,
   count: number,
@@ -37,7 +37,7 @@ async function start(
   return broker;
 }
 
-/** A broker that has sent before, as one has that has been running for a while. */
+/** The same with a broker that has sent before, so that its caches are filled. */
 async function startWarm(
   t: TestContext,
   count: number,
@@ -48,7 +48,7 @@ async function startWarm(
   return broker;
 }
 
-test('more subscriptions than a transaction holds get each message once and in order', async (t) => {
+test('each subscription gets each message once and in order, also if they are more than a transaction holds', async (t) => {
   const broker = await start(t, MANY, { limits: FEW_ITEMS });
   const large = randomBytes(30_000).toString('base64');
   expectStatus(await broker.send('t', 'one'), 201);
@@ -71,10 +71,10 @@ test('more subscriptions than a transaction holds get each message once and in o
   const items = new TopicItems(broker);
   t.after(() => items.close());
   const { all } = await items.ofEntity(await items.idOf('t'));
-  assert.equal(all, 1, 'the topic has its counter and nothing else');
+  assert.equal(all, 1, 'the counter is the topic’s only item');
 });
 
-test('a message scheduled for more subscriptions than a transaction holds comes to each of them once', async (t) => {
+test('a scheduled message reaches each of more subscriptions than a transaction holds once', async (t) => {
   const broker = await start(t, MANY, { limits: FEW_ITEMS });
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
   expectStatus(await broker.send('t', 'x', at), 201);
@@ -89,7 +89,7 @@ test('a message scheduled for more subscriptions than a transaction holds comes 
   assert.deepEqual(await counts(broker, 't'), { Subscription: MANY });
 });
 
-test('messages that wait in a queue reach all subscriptions, more than a transaction holds, once it forwards', async (t) => {
+test('stored messages of a queue that begins to forward reach all of more subscriptions than a transaction holds', async (t) => {
   const broker = await start(t, MANY, { limits: FEW_ITEMS });
   expectStatus(await broker.createQueue('source'), 201);
   for (const body of ['a', 'b']) expectStatus(await broker.send('source', body), 201);
@@ -102,7 +102,7 @@ test('messages that wait in a queue reach all subscriptions, more than a transac
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-/** Orders of about 200 bytes that look drawn by lot. */
+/** Pseudo-random orders of about 200 bytes each. */
 function orders(count: number): { readonly Body: string }[] {
   let state = 7;
   const draw = (below: number) => {
@@ -123,7 +123,7 @@ function orders(count: number): { readonly Body: string }[] {
   }));
 }
 
-test('a batch of 100 for 10 subscriptions costs 10 × its blocks, its bodies once, and one counter', async (t) => {
+test('a batch of 100 for 10 subscriptions costs its blocks 10 times, its bodies once, and one counter', async (t) => {
   const client = unhurriedClient();
   t.after(() => client.destroy());
   const broker = await startWarm(t, 10, { client, compression: unthreaded });
@@ -133,9 +133,9 @@ test('a batch of 100 for 10 subscriptions costs 10 × its blocks, its bodies onc
   const { write, roundTrips } = await broker.units(() => broker.sendBatch('t', batch));
   const copies = 10 * batch.length;
   t.diagnostic(`${write} write units for ${copies} copies, ${(write / copies).toFixed(3)} a copy`);
-  // A block takes 34 messages, so that it stays one unit when all are locked; a transaction, two.
+  // A block holds 34 messages, so that it is one unit even with all locked; in a transaction it costs two.
   const blocks = 10 * 3 * 2;
-  // The bodies once, compressed to less than two thirds, and for each payload who shares it.
+  // The bodies once, compressed to less than two thirds, and the references to each payload.
   const shared = Math.ceil((bytes * 2) / 3 / 1024) + 3;
   const counter = 1;
   assert.ok(write <= blocks + shared + counter, `${write} write units`);
@@ -143,7 +143,7 @@ test('a batch of 100 for 10 subscriptions costs 10 × its blocks, its bodies onc
   assert.ok(roundTrips <= 3, `${roundTrips} round trips`);
 });
 
-test('a small message for 10 subscriptions costs 2 units a copy and one counter', async (t) => {
+test('a small message for 10 subscriptions costs 2 write units a copy and one for the counter', async (t) => {
   const broker = await startWarm(t, 10);
   const { write, read } = await broker.units(() => broker.send('t', 'small'));
   t.diagnostic(`${write} write units`);
@@ -151,13 +151,13 @@ test('a small message for 10 subscriptions costs 2 units a copy and one counter'
   assert.equal(read, 0);
 });
 
-test('a small message for one subscription costs 2 units, a block and a counter', async (t) => {
+test('a small message for one subscription costs 2 write units: a block and the counter', async (t) => {
   const broker = await startWarm(t, 1);
   const units = await broker.units(() => broker.send('t', 'small'));
   assert.deepEqual(units, { read: 0, write: 2, requests: 2, roundTrips: 2 });
 });
 
-test('a body of 64 KB is paid once, however many subscriptions get it', async (t) => {
+test('a body of 64 KB is stored once, however many subscriptions get it', async (t) => {
   const body = randomBytes(64 * 1024);
   const costs: number[] = [];
   for (const count of [2, 12]) {
@@ -170,9 +170,9 @@ test('a body of 64 KB is paid once, however many subscriptions get it', async (t
   assert.equal(twelve - two, 10 * 2);
 });
 
-test('a body of 64 KB is paid once more where the first of 12 subscriptions changes its copy', async (t) => {
+test('a body of 64 KB is stored once more if the first of 12 subscriptions changes its copy', async (t) => {
   const broker = await startWarm(t, 11);
-  // Its name sorts before the others.
+  // Its name sorts first.
   const acting = { filter: EVERYTHING, action: set('SET x = 1') };
   await createRuledSubscription(broker, subscription('0'), { acting });
   expectStatus(await broker.send('t', 'warm'), 201);
@@ -181,7 +181,7 @@ test('a body of 64 KB is paid once more where the first of 12 subscriptions chan
   assert.ok(write <= 2 * (64 + 3) + 12 * 2 + 2, `${write} write units`);
 });
 
-test('a message that no subscription wants costs no more than the topic’s counter', async (t) => {
+test('a message that matches no subscription costs at most one write unit', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   await createRuledSubscription(broker, subscription('s'), {});
@@ -190,7 +190,7 @@ test('a message that no subscription wants costs no more than the topic’s coun
   assert.ok(write <= 1, `${write} write units`);
 });
 
-test('a forward of four hops costs no block on the way: a counter each, and one block', async (t) => {
+test('a forward over four hops writes a counter for each queue, and a block in the last one only', async (t) => {
   const broker = await startBroker(t);
   for (let i = 4; i >= 0; i--) {
     const settings: Record<string, string> = i === 4 ? {} : { ForwardTo: `q${i + 1}` };

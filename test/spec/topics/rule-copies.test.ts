@@ -23,7 +23,7 @@ import { numbers } from '../queues/queue.ts';
 const S = subscription('s');
 const PLAIN = subscription('plain');
 
-/** A topic with `plain`, which gets all as it was sent, and `s` with these rules in this order. */
+/** A topic with `plain`, which gets every message unchanged, and `s` with these rules in this order. */
 async function start(t: TestContext, rules: Record<string, RuleXml>): Promise<TestBroker> {
   const broker = await startBroker(t);
   await createTopic(broker);
@@ -40,12 +40,12 @@ async function sendOrder(broker: TestBroker, properties: object = {}): Promise<v
   expectStatus(await broker.sendBatch('t', [{ Body: 'x', BrokerProperties, UserProperties }]), 201);
 }
 
-/** The names of the rules that made copies; '' = the plain one. */
+/** The names of the rules that made copies; '' is the copy without a RuleName. */
 function ruleNames(messages: readonly Received[]): string[] {
   return messages.map(({ properties }) => String(properties['RuleName'] ?? '')).toSorted();
 }
 
-test('#100 a subscription begins with the rule $Default, which lets everything in', async (t) => {
+test('#100 a new subscription has the rule $Default, which matches every message', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   await createSubscription(broker, S);
@@ -56,7 +56,7 @@ test('#100 a subscription begins with the rule $Default, which lets everything i
   assert.deepEqual((await drain(broker, S))[0]?.properties, ORDER);
 });
 
-test('#100 a rule given at its creation takes the place of $Default', async (t) => {
+test('#100 a rule given when the subscription is created replaces $Default', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   await createSubscription(broker, S, {}, { filter: sql("color = 'blue'") });
@@ -70,7 +70,7 @@ test('#100 a rule given at its creation takes the place of $Default', async (t) 
   );
 });
 
-test('#101 two rules without actions that match make one copy, without RuleName', async (t) => {
+test('#101 two matching rules without actions make one copy, without RuleName', async (t) => {
   const red = { filter: sql("color = 'red'") };
   const broker = await start(t, { red, ten: { filter: sql('quantity = 10') } });
   await sendOrder(broker);
@@ -81,7 +81,7 @@ test('#101 two rules without actions that match make one copy, without RuleName'
   );
 });
 
-test('#101 rules without actions are alternatives: one that matches is enough', async (t) => {
+test('#101 of several rules without actions one match is enough for a copy', async (t) => {
   const never = { filter: NOTHING };
   const broker = await start(t, { never, blue: { filter: sql("color = 'blue'") } });
   await sendOrder(broker);
@@ -89,7 +89,7 @@ test('#101 rules without actions are alternatives: one that matches is enough', 
   assert.equal((await drain(broker, S)).length, 1);
 });
 
-test('#102 two rules with actions and one without make three copies, and the two tell their rules', async (t) => {
+test('#102 two matching rules with actions and one without make three copies, two of them with RuleName', async (t) => {
   const broker = await start(t, {
     first: { filter: EVERYTHING, action: set('SET quantity = 1') },
     second: { filter: sql("color = 'red'"), action: set("SET color = 'green'") },
@@ -116,7 +116,7 @@ test('#102 two rules with actions and one without make three copies, and the two
   );
 });
 
-test('#102 five rules match, two of them with actions: three copies', async (t) => {
+test('#102 five matching rules, two of them with actions, make three copies', async (t) => {
   const plain = { filter: EVERYTHING };
   const acting = { filter: EVERYTHING, action: set('SET seen = TRUE') };
   const broker = await start(t, { a: plain, b: acting, c: plain, d: acting, e: plain });
@@ -124,7 +124,7 @@ test('#102 five rules match, two of them with actions: three copies', async (t) 
   assert.deepEqual(ruleNames(await drain(broker, S)), ['', 'b', 'd']);
 });
 
-test('#102 a rule with an action that does not match makes no copy', async (t) => {
+test('#102 a rule with an action makes no copy if it does not match', async (t) => {
   const action = set('SET seen = TRUE');
   const blue = { filter: sql("color = 'blue'"), action };
   const broker = await start(t, { blue, red: { filter: sql("color = 'red'"), action } });
@@ -132,7 +132,7 @@ test('#102 a rule with an action that does not match makes no copy', async (t) =
   assert.deepEqual(ruleNames(await drain(broker, S)), ['red']);
 });
 
-test('#102 numbers of all subscriptions stay in order, however many copies each gets', async (t) => {
+test('#102 the sequence numbers of each subscription stay in order, however many copies it gets', async (t) => {
   const acting = { filter: EVERYTHING, action: set('SET seen = TRUE') };
   const broker = await start(t, { a: acting, b: acting, c: { filter: EVERYTHING } });
   const batch = Array.from({ length: 30 }, (_, i) => ({ Body: `${i}`, UserProperties: ORDER }));
@@ -163,7 +163,7 @@ test('#103 a subscription without rules gets nothing', async (t) => {
   assert.equal((await drain(broker, PLAIN)).length, 1);
 });
 
-test('#116 an action changes its copy, and no other subscription’s', async (t) => {
+test('#116 an action changes its own copy and no copy of another subscription', async (t) => {
   const action = set('SET quantity = quantity / 2; REMOVE priority');
   const broker = await start(t, { half: { filter: EVERYTHING, action } });
   await createSubscription(broker, subscription('more'));
@@ -175,7 +175,7 @@ test('#116 an action changes its copy, and no other subscription’s', async (t)
   }
 });
 
-test('#117 an action sets properties of the system', async (t) => {
+test('#117 an action sets system properties', async (t) => {
   const action = set("SET sys.CorrelationId = 'low'; SET sys.Label = color; SET sys.To = @to", {
     '@to': ['string', 'there'],
   });
@@ -189,7 +189,7 @@ test('#117 an action sets properties of the system', async (t) => {
   assert.deepEqual([plain?.broker['CorrelationId'], plain?.broker['Label']], [undefined, 'red']);
 });
 
-test('an action that schedules has no effect on a subscription', async (t) => {
+test('an action that sets ScheduledEnqueueTimeUtc does not delay its copy', async (t) => {
   const at = { '@at': ['dateTime', '2030-01-01T00:00:00Z'] } as const;
   const action = set('SET sys.ScheduledEnqueueTimeUtc = @at', at);
   const broker = await start(t, { r: { filter: EVERYTHING, action } });
@@ -197,7 +197,7 @@ test('an action that schedules has no effect on a subscription', async (t) => {
   assert.deepEqual(await drainBodies(broker, S), ['x']);
 });
 
-test('an action that shortens the time to live shortens it for its copy', async (t) => {
+test('an action that sets TimeToLive changes it for its copy only', async (t) => {
   const action = set('SET sys.TimeToLive = @ttl', { '@ttl': ['duration', 'PT5S'] });
   const broker = await start(t, { r: { filter: EVERYTHING, action } });
   await sendOrder(broker);
@@ -206,7 +206,7 @@ test('an action that shortens the time to live shortens it for its copy', async 
   assert.equal((await drain(broker, PLAIN)).length, 1);
 });
 
-test('#120 a rule that is added, changed or removed concerns only what is sent afterwards', async (t) => {
+test('#120 adding, changing or removing a rule affects only messages sent afterwards', async (t) => {
   const broker = await start(t, { red: { filter: sql("color = 'red'") } });
   const sendBoth = async () => {
     await sendOrder(broker, { color: 'red' });
@@ -228,7 +228,7 @@ test('#120 a rule that is added, changed or removed concerns only what is sent a
   assert.equal(await colors(), 'red red blue blue');
 });
 
-test('RuleName is the broker’s: it replaces what the sender put there, and a plain copy keeps it', async (t) => {
+test('the broker replaces the sender’s property RuleName in copies of rules with actions, and keeps it in others', async (t) => {
   const acting = { filter: EVERYTHING, action: set('SET seen = TRUE') };
   const broker = await start(t, { acting, quiet: { filter: EVERYTHING } });
   await sendOrder(broker, { RuleName: 'mine' });

@@ -39,7 +39,7 @@ async function start(
   return broker;
 }
 
-test('#112 #C10 #C6 a filter that fails: the message is dead-lettered with the exception’s name and words', async (t) => {
+test('#112 #C10 #C6 a message on which a filter fails is dead-lettered with the exception’s name and message', async (t) => {
   const broker = await start(t, { odd: BOGUS });
   expectStatus(await broker.sendBatch('t', [{ Body: 'a' }, { Body: 'b' }]), 201);
   const found = await broker.peek(deadLettersOf(S));
@@ -53,7 +53,7 @@ test('#112 #C10 #C6 a filter that fails: the message is dead-lettered with the e
   assert.deepEqual(await drainBodies(broker, OTHER), ['a', 'b']);
 });
 
-test('#113 with the setting off, what a filter fails on is dropped for this subscription', async (t) => {
+test('#113 without dead-lettering of filter errors, a message on which a filter fails is dropped for that subscription', async (t) => {
   const off = { DeadLetteringOnFilterEvaluationExceptions: 'false' };
   const broker = await start(t, { odd: BOGUS }, off);
   expectStatus(await broker.send('t', 'x'), 201);
@@ -66,7 +66,7 @@ for (const [what, filter, properties] of [
   ['divides by zero', sql('10 / x = 1'), { x: 0 }],
   ['compares a text with a number', sql('x > 1'), { x: 'one' }],
 ] as const) {
-  test(`#C10 a filter that ${what} fails for that message, and not for others`, async (t) => {
+  test(`#C10 a filter that ${what} fails for that message only`, async (t) => {
     const broker = await start(t, { odd: { filter } });
     const batch = [
       { Body: 'bad', UserProperties: properties },
@@ -80,7 +80,7 @@ for (const [what, filter, properties] of [
   });
 }
 
-test('#C10 an action that fails dead-letters the message as it was sent', async (t) => {
+test('#C10 a message on which an action fails is dead-lettered unchanged', async (t) => {
   const failing = { filter: EVERYTHING, action: set('SET x = missing') };
   const broker = await start(t, { failing });
   const batch = [{ Body: 'x', UserProperties: { own: 1 } }];
@@ -92,19 +92,19 @@ test('#C10 an action that fails dead-letters the message as it was sent', async 
   assert.equal(dead?.properties['own'], 1);
 });
 
-test('a rule that fails does not keep others from matching', async (t) => {
+test('a rule that fails does not keep other rules from matching', async (t) => {
   const broker = await start(t, { odd: BOGUS, all: { filter: EVERYTHING } });
   expectStatus(await broker.send('t', 'x'), 201);
   assert.deepEqual(await drainBodies(broker, S), ['x']);
 });
 
-test('a message on which several rules fail is one dead letter', async (t) => {
+test('a message on which several rules fail is dead-lettered once', async (t) => {
   const broker = await start(t, { odd: BOGUS, odder: { filter: sql('sys.Nothing = 2') } });
   expectStatus(await broker.send('t', 'x'), 201);
   assert.deepEqual((await reasons(broker, deadLettersOf(S))).length, 1);
 });
 
-test('what a filter failed on lives on as any dead letter', async (t) => {
+test('a message that was dead-lettered by a failed filter is received and completed like any dead letter', async (t) => {
   const broker = await start(t, { odd: BOGUS });
   for (const body of ['a', 'b']) expectStatus(await broker.send('t', body), 201);
   await lockAndSettle(broker, 'complete', {}, deadLettersOf(S));
@@ -116,7 +116,7 @@ const long = (length: number) => `x = '${'y'.repeat(length - "x = ''".length)}'`
 const statements = (count: number) =>
   Array.from({ length: count }, (_, i) => `SET a${i} = ${i}`).join(';');
 
-/** Rules that are refused, and the words that say why. */
+/** Rules that are refused, and what the error says. */
 const REFUSED: readonly (readonly [what: string, rule: RuleXml, sentence: RegExp])[] = [
   ['#118 a filter of 1,025 characters', { filter: sql(long(1025)) }, /1025 characters/],
   [
@@ -124,17 +124,17 @@ const REFUSED: readonly (readonly [what: string, rule: RuleXml, sentence: RegExp
     { filter: EVERYTHING, action: set(`SET ${long(1021)}`) },
     /1025 characters/,
   ],
-  ['a filter that is no predicate', { filter: sql('1') }, /not valid/],
-  ['a filter that breaks off', { filter: sql('a = ') }, /not valid/],
-  ['a filter that is empty', { filter: sql('') }, /not valid/],
+  ['a filter that is not a predicate', { filter: sql('1') }, /not valid/],
+  ['an incomplete filter', { filter: sql('a = ') }, /not valid/],
+  ['an empty filter', { filter: sql('') }, /not valid/],
   ['a parameter without a value', { filter: sql('a = @missing') }, /@missing/],
   ['a correlation filter without conditions', { filter: correlation({}) }, /condition/],
-  ['an action that is none', { filter: EVERYTHING, action: set('DROP TABLE x') }, /not valid/],
+  ['an invalid action', { filter: EVERYTHING, action: set('DROP TABLE x') }, /not valid/],
   ['an action of 33 statements', { filter: EVERYTHING, action: set(statements(33)) }, /32/],
 ];
 
 for (const [what, rule, sentence] of REFUSED) {
-  test(`${what} is refused, as a rule and as the first of a subscription`, async (t) => {
+  test(`${what} is refused, in a new rule and in the first rule of a new subscription`, async (t) => {
     const broker = await start(t, {});
     const refused = await putRule(broker, S, 'r', rule);
     assert.equal(refused.status, 400, refused.text);
@@ -149,7 +149,7 @@ for (const [what, rule, sentence] of REFUSED) {
   });
 }
 
-test('#118 the longest filter, the longest action and 32 statements are taken and work', async (t) => {
+test('#118 a filter of 1,024 characters and an action of 32 statements are accepted and work', async (t) => {
   const broker = await start(t, {});
   await createRule(broker, S, 'long', { filter: sql(long(1024)), action: set(statements(32)) });
   const x = /'(y+)'/.exec(long(1024))?.[1];
@@ -158,7 +158,7 @@ test('#118 the longest filter, the longest action and 32 statements are taken an
   assert.deepEqual(copy?.properties['a31'], { $long: '31' });
 });
 
-test('#119 a rule’s name is taken once, in any case; what does not exist cannot be changed or removed', async (t) => {
+test('#119 rule names are unique and case-insensitive, and a rule that does not exist cannot be changed or removed', async (t) => {
   const broker = await start(t, { Reds: { filter: sql("color = 'red'") } });
   for (const name of ['Reds', 'reds']) {
     const again = await putRule(broker, S, name, { filter: EVERYTHING });

@@ -24,7 +24,7 @@ async function start(t: TestContext, filters: readonly string[]): Promise<TestBr
   return broker;
 }
 
-/** What each subscription got, by its filter. */
+/** The bodies that each subscription received, by its filter. */
 async function got(
   broker: TestBroker,
   filters: readonly string[],
@@ -44,7 +44,7 @@ const message = (Body: string, UserProperties: Properties, BrokerProperties: Pro
   BrokerProperties,
 });
 
-/** Sends the messages, and requires that each expression selects those that it names. */
+/** Sends the messages, and requires that each expression selects exactly the bodies listed for it. */
 async function requireSelection(
   t: TestContext,
   messages: readonly BatchMessage[],
@@ -68,7 +68,7 @@ const COLORS = [
   message('none', {}),
 ];
 
-test('#105 a missing property makes a comparison unknown, which is no match', async (t) => {
+test('#105 a comparison with a missing property is unknown, which does not match', async (t) => {
   await requireSelection(t, COLORS, {
     "color = 'red'": 'red',
     "color <> 'red'": 'blue',
@@ -79,7 +79,7 @@ test('#105 a missing property makes a comparison unknown, which is no match', as
   });
 });
 
-test('#106 the contrary of unknown is unknown', async (t) => {
+test('#106 the negation of unknown is unknown', async (t) => {
   await requireSelection(t, COLORS, {
     "NOT (color = 'red')": 'blue',
     "NOT (NOT (color = 'red'))": 'red',
@@ -106,7 +106,7 @@ test('#108 a missing property is neither IN nor NOT IN', async (t) => {
   });
 });
 
-test('#109 LIKE takes % and _ for any, unless they are escaped', async (t) => {
+test('#109 LIKE treats % and _ as wildcards unless they are escaped', async (t) => {
   const messages = ['a_b', 'axb', 'a_', 'b_a'].map((Name) => message(Name, { Name }));
   await requireSelection(t, messages, {
     "Name LIKE 'a\\_%' ESCAPE '\\'": 'a_b a_',
@@ -117,7 +117,7 @@ test('#109 LIKE takes % and _ for any, unless they are escaped', async (t) => {
   });
 });
 
-test('#110 names in brackets or double quotes may hold anything', async (t) => {
+test('#110 names in brackets or double quotes may contain any character', async (t) => {
   const messages = [message('1', { 'my prop': 1 }), message('2', { 'my prop': 2, 'a]b': 1 })];
   await requireSelection(t, messages, {
     '[my prop] = 1': '1',
@@ -137,12 +137,12 @@ test('#111 a system property that is absent does not match', async (t) => {
     "sys.Label = 'x'": 'x',
     "sys.label <> 'x'": 'y',
     'sys.Label IS NULL': 'none',
-    // Without a scope it is a property of the user's.
+    // Without a scope the name means a user property.
     "Label = 'x'": '',
   });
 });
 
-test('filters see the properties of the system that a message has when it arrives', async (t) => {
+test('filters see the system properties that a message has when it arrives', async (t) => {
   const system = {
     MessageId: 'm',
     CorrelationId: 'c',
@@ -165,7 +165,7 @@ test('filters see the properties of the system that a message has when it arrive
   );
 });
 
-/** The data set of the live tests, after the vendor's sample. */
+/** The colour data set of the vendor's live tests. */
 const ORDERS = [
   ['blue', 5, 'low'],
   ['red', 10, 'high'],
@@ -190,7 +190,7 @@ const DATA = [
   message('not as odd', { priority: '1x' }),
 ];
 
-/** Filters over the colour data set of the vendor's live tests, and how many of the messages they select. */
+/** Filters over that data set, and the number of messages that each of them selects. */
 const COUNTS: readonly (readonly [what: string, filter: string, count: number])[] = [
   ["color = 'red'", sql("color = 'red'"), 4],
   ["color='blue' and quantity = 10", sql("color='blue' and quantity = 10"), 2],
@@ -215,7 +215,7 @@ const COUNTS: readonly (readonly [what: string, filter: string, count: number])[
   ],
 ];
 
-test('the colour data set gives the counts it must give', async (t) => {
+test('each filter selects the expected number of messages of the colour data set', async (t) => {
   const filters = COUNTS.map(([, filter]) => filter);
   const broker = await start(t, filters);
   expectStatus(await broker.sendBatch('t', DATA), 201);
@@ -226,7 +226,7 @@ test('the colour data set gives the counts it must give', async (t) => {
   );
 });
 
-test('#114 #115 a correlation filter compares letter case, and wants all of its conditions', async (t) => {
+test('#114 #115 a correlation filter is case-sensitive, and all of its conditions must match', async (t) => {
   const one: Record<string, Value> = { prop: ['int', '1'] };
   const filters = [
     correlation({ Label: 'red' }),
@@ -255,7 +255,7 @@ test('#114 #115 a correlation filter compares letter case, and wants all of its 
   ]);
 });
 
-test('parameters have their types, and dates and spans can be compared', async (t) => {
+test('filter parameters are typed, and dates and durations can be compared', async (t) => {
   const filters = [
     sql('quantity > @min AND color = @color', {
       '@min': ['int', '4'],
@@ -278,7 +278,7 @@ test('parameters have their types, and dates and spans can be compared', async (
   assert.deepEqual(Object.values(await got(broker, filters)), [['a'], ['c'], ['c'], ['a'], ['a']]);
 });
 
-test('properties of a single message’s headers are filtered by their types, too', async (t) => {
+test('filters see the types of properties that were sent as HTTP headers', async (t) => {
   const filters = [sql("priority = 'High'"), sql('quantity + 1 = 8'), sql('express = TRUE')];
   const broker = await start(t, filters);
   const headers = { Priority: '"High"', Quantity: '7', Express: 'true' };

@@ -18,7 +18,7 @@ const S = subscription('s');
 const OTHER = subscription('other');
 const DEAD = deadLettersOf(S);
 
-/** A topic with the subscription `s`, and `other` that is never touched; messages in both. */
+/** A topic with the subscriptions `s`, and `other` as the control; both get the messages. */
 async function start(
   t: TestContext,
   settings: Record<string, string> = {},
@@ -32,7 +32,7 @@ async function start(
   return broker;
 }
 
-test('a message of a subscription is locked, renewed, completed and gone', async (t) => {
+test('a message of a subscription is locked, renewed, completed and deleted', async (t) => {
   const broker = await start(t, { LockDuration: 'PT30S' }, 'x');
   const message = await lock(broker, S);
   assert.equal(await broker.peekLock(S), undefined);
@@ -45,7 +45,7 @@ test('a message of a subscription is locked, renewed, completed and gone', async
   assert.deepEqual(await drainBodies(broker, OTHER), ['x']);
 });
 
-test('the lock of a subscription’s message ends when its time is over', async (t) => {
+test('the lock of a subscription’s message ends after LockDuration', async (t) => {
   const broker = await start(t, { LockDuration: 'PT30S' }, 'x');
   await lock(broker, S);
   broker.clock.advance({ ms: 29_999 });
@@ -55,7 +55,7 @@ test('the lock of a subscription’s message ends when its time is over', async 
   assert.deepEqual([again.body, again.broker.DeliveryCount], ['x', 2]);
 });
 
-test('an abandoned message of a subscription comes again first, with what was changed', async (t) => {
+test('an abandoned message of a subscription is the next one delivered, with its changed properties', async (t) => {
   const broker = await start(t, {}, 'a', 'b');
   await lockAndSettle(broker, 'abandon', { properties: { tried: 'once' } }, S);
   const [again, next] = await broker.peekLockMany(S, 2);
@@ -64,7 +64,7 @@ test('an abandoned message of a subscription comes again first, with what was ch
   assert.deepEqual((await drain(broker, OTHER))[0]?.properties, {});
 });
 
-test('a deferred message of a subscription is had by its number only', async (t) => {
+test('a deferred message of a subscription is received only by its sequence number', async (t) => {
   const broker = await start(t, {}, 'a', 'b');
   const deferred = await lockAndSettle(broker, 'defer', {}, S);
   assert.deepEqual(await drainBodies(broker, S), ['b']);
@@ -76,7 +76,7 @@ test('a deferred message of a subscription is had by its number only', async (t)
   assert.deepEqual(await drainBodies(broker, OTHER), ['a', 'b']);
 });
 
-test('#34 #C1 #C14 a subscription has a dead-letter queue of its own, under any spelling of its path', async (t) => {
+test('#34 #C1 #C14 each subscription has its own dead-letter queue, whose path is case-insensitive', async (t) => {
   const broker = await start(t, {}, 'x', 'y');
   const why = { deadLetterReason: 'bad', deadLetterErrorDescription: 'very bad' };
   const held = await lockAndSettle(broker, 'deadLetter', why, S);
@@ -96,7 +96,7 @@ test('#34 #C1 #C14 a subscription has a dead-letter queue of its own, under any 
   assert.deepEqual(await drainBodies(broker, deadLettersOf(OTHER)), []);
 });
 
-test('a dead letter of a subscription can be deferred, and not be dead-lettered again', async (t) => {
+test('a dead letter of a subscription can be deferred, but not dead-lettered again', async (t) => {
   const broker = await start(t, {}, 'x');
   await lockAndSettle(broker, 'deadLetter', {}, S);
   const dead = await lock(broker, DEAD);
@@ -109,7 +109,7 @@ test('a dead letter of a subscription can be deferred, and not be dead-lettered 
   assert.equal(found?.body, 'x');
 });
 
-test('a subscription’s MaxDeliveryCount dead-letters after that many deliveries', async (t) => {
+test('a message is dead-lettered after the MaxDeliveryCount of its subscription', async (t) => {
   const broker = await start(t, { MaxDeliveryCount: '2' }, 'x');
   await lockAndSettle(broker, 'abandon', {}, S);
   await lockAndSettle(broker, 'abandon', {}, S);
@@ -119,7 +119,7 @@ test('a subscription’s MaxDeliveryCount dead-letters after that many deliverie
   assert.deepEqual(await counts(broker, S), { Message: 1, DeadLetter: 1 });
 });
 
-test('messages expire in a subscription, and are dead-lettered where it says so', async (t) => {
+test('messages expire in a subscription, and are dead-lettered if the subscription is set to do so', async (t) => {
   const broker = await start(t, { DeadLetteringOnMessageExpiration: 'true' });
   expectStatus(await broker.send('t', 'short', { TimeToLive: 10 }), 201);
   expectStatus(await broker.send('t', 'long'), 201);
@@ -130,7 +130,7 @@ test('messages expire in a subscription, and are dead-lettered where it says so'
   assert.deepEqual(await broker.peek(deadLettersOf(OTHER)), []);
 });
 
-test('#C2 resubmitted dead letters of a subscription come as new messages, and cost no other one', async (t) => {
+test('#C2 resubmitted dead letters of a subscription become new messages of it, and no message is lost', async (t) => {
   const broker = await start(t, {}, 'a', 'b');
   const [, b] = await broker.peekLockMany(S, 2);
   assert.ok(b);
@@ -144,7 +144,7 @@ test('#C2 resubmitted dead letters of a subscription come as new messages, and c
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('#60 what is sent after a resubmission has other numbers, and none replaces another', async (t) => {
+test('#60 messages sent after a resubmission have other sequence numbers, and none replaces another', async (t) => {
   const broker = await start(t, {}, 'a', 'b', 'c');
   for (let i = 0; i < 3; i++) await lockAndSettle(broker, 'deadLetter', {}, S);
   assert.equal(await broker.resubmit(DEAD), 3);
@@ -154,7 +154,7 @@ test('#60 what is sent after a resubmission has other numbers, and none replaces
   assert.equal(new Set(numbers(all)).size, 5);
 });
 
-test('an operator’s hand reaches into one subscription only', async (t) => {
+test('operator actions by sequence number affect one subscription only', async (t) => {
   const broker = await start(t, {}, 'a', 'b', 'c', 'd');
   const held = await lock(broker, S);
   assert.deepEqual(await broker.breakLock(S, [1]), [true]);
@@ -166,7 +166,7 @@ test('an operator’s hand reaches into one subscription only', async (t) => {
   assert.deepEqual(await drainBodies(broker, OTHER), ['a', 'b', 'c', 'd']);
 });
 
-test('a purged subscription is empty, gets what comes, and costs the others nothing', async (t) => {
+test('a purged subscription is empty, gets later messages, and the others keep theirs', async (t) => {
   const broker = await start(t, {}, 'a', 'b');
   await broker.purge(S);
   assert.deepEqual(await counts(broker, S), {});
@@ -175,7 +175,7 @@ test('a purged subscription is empty, gets what comes, and costs the others noth
   assert.deepEqual(await drainBodies(broker, OTHER), ['a', 'b', 'c']);
 });
 
-test('receive-and-delete takes from one subscription, and peek takes from none', async (t) => {
+test('receive-and-delete removes a message from one subscription, and peek removes none', async (t) => {
   const broker = await start(t, {}, 'a', 'b', 'c');
   assert.equal((await broker.receiveAndDelete(S))?.body, 'a');
   assert.deepEqual(bodies(await broker.peek(S)), ['b', 'c']);
@@ -185,7 +185,7 @@ test('receive-and-delete takes from one subscription, and peek takes from none',
   assert.deepEqual(bodies(await broker.peek(OTHER)), ['a', 'b', 'c']);
 });
 
-test('#40 a subscription that wants sessions dead-letters what has none; the send succeeds', async (t) => {
+test('#40 a subscription that requires sessions dead-letters messages without one, and the send succeeds', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('sessions'), { RequiresSession: 'true' });
   expectStatus(await broker.sendBatch('t', [{ Body: 'none' }, { Body: 'none either' }]), 201);
@@ -200,7 +200,7 @@ test('#40 a subscription that wants sessions dead-letters what has none; the sen
   assert.deepEqual(await drainBodies(broker, S), ['none', 'none either']);
 });
 
-test('#14 a change of a subscription ends its locks, and no other one’s', async (t) => {
+test('#14 an update of a subscription ends its own locks and no others', async (t) => {
   const broker = await start(t, {}, 'x');
   const here = await lock(broker, S);
   const there = await lock(broker, OTHER);

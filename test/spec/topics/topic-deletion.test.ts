@@ -18,7 +18,7 @@ import { instant, lockAndSettle } from '../queues/queue.ts';
 const A = subscription('a');
 const B = subscription('b');
 
-/** A topic with two subscriptions, each with messages in all its sub-queues. */
+/** A topic with two subscriptions, the first with active, deferred and dead-lettered messages. */
 async function start(t: TestContext): Promise<{ broker: TestBroker; items: TopicItems }> {
   const broker = await startBroker(t);
   const items = new TopicItems(broker);
@@ -42,7 +42,7 @@ async function fill(broker: TestBroker): Promise<void> {
   );
 }
 
-/** An hour passes; what was removed is cleared, and looked at again some minutes later. */
+/** Sweeps five times within an hour: a later sweep checks again what an earlier one deleted. */
 async function sweepForAnHour(broker: TestBroker): Promise<void> {
   for (let i = 0; i < 5; i++) {
     broker.clock.advance({ minutes: 12 });
@@ -50,7 +50,7 @@ async function sweepForAnHour(broker: TestBroker): Promise<void> {
   }
 }
 
-test('#160 with a topic its subscriptions and rules are gone at once', async (t) => {
+test('#160 the subscriptions and rules of a deleted topic no longer exist at once', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.request('DELETE', 't'), 200);
   for (const path of ['t', A, `${A}/rules/never`, `${A}/rules`]) {
@@ -64,7 +64,7 @@ test('#160 with a topic its subscriptions and rules are gone at once', async (t)
   assert.equal((await broker.send('t', 'x')).status, 410);
 });
 
-test('#160 of a deleted topic nothing is left in the tables, once the sweep has passed', async (t) => {
+test('#160 the sweep deletes every item of a deleted topic', async (t) => {
   const { broker, items } = await start(t);
   const ids = await Promise.all(['t', A, B].map((path) => items.idOf(path)));
   for (const id of ids) assert.ok((await items.ofEntity(id)).all > 1);
@@ -76,7 +76,7 @@ test('#160 of a deleted topic nothing is left in the tables, once the sweep has 
   assert.equal(await items.ofNamespace(), 0);
 });
 
-test('a topic of the same name made later has no subscriptions, rules or messages of the old one', async (t) => {
+test('a new topic has no subscriptions, rules or messages of a deleted topic of the same name', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.request('DELETE', 't'), 200);
   await createTopic(broker);
@@ -84,7 +84,7 @@ test('a topic of the same name made later has no subscriptions, rules or message
   const feed = await broker.request('GET', 't/subscriptions');
   assert.doesNotMatch(feed.text, /<entry/);
   expectStatus(await broker.request('GET', A), 404);
-  expectStatus(await broker.send('t', 'nobody has this'), 201);
+  expectStatus(await broker.send('t', 'no subscription'), 201);
   await createSubscription(broker, A);
   expectStatus(await broker.request('GET', `${A}/rules/never`), 404);
   expectStatus(await broker.send('t', 'new'), 201);
@@ -95,7 +95,7 @@ test('a topic of the same name made later has no subscriptions, rules or message
   assert.deepEqual(await counts(broker, A), {});
 });
 
-test('a subscription of the same name made later begins empty, and with $Default', async (t) => {
+test('a new subscription has no messages or rules of a deleted one of the same name', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.request('DELETE', A), 200);
   await createSubscription(broker, A);
@@ -107,7 +107,7 @@ test('a subscription of the same name made later begins empty, and with $Default
   assert.equal((await drainBodies(broker, B)).length, 5);
 });
 
-test('of a deleted subscription nothing is left in the tables, its rules included', async (t) => {
+test('the sweep deletes every item of a deleted subscription and of its rules', async (t) => {
   const { broker, items } = await start(t);
   const id = await items.idOf(A);
   const before = await items.ofNamespace();
@@ -118,7 +118,7 @@ test('of a deleted subscription nothing is left in the tables, its rules include
   assert.equal(before - (await items.ofNamespace()), 3);
 });
 
-test('a subscription that is deleted gets nothing more, and the others do', async (t) => {
+test('a deleted subscription gets no more messages, and the others do', async (t) => {
   const { broker } = await start(t);
   await drainBodies(broker, B);
   expectStatus(await broker.request('DELETE', A), 200);
@@ -127,7 +127,7 @@ test('a subscription that is deleted gets nothing more, and the others do', asyn
   assert.equal((await broker.request('DELETE', `${A}/messages/head?timeout=0`)).status, 410);
 });
 
-test('a topic with many subscriptions goes as a whole', async (t) => {
+test('the sweep deletes every item of a topic with many subscriptions', async (t) => {
   const broker = await startBroker(t);
   const items = new TopicItems(broker);
   t.after(() => items.close());
@@ -141,7 +141,7 @@ test('a topic with many subscriptions goes as a whole', async (t) => {
   assert.equal(await items.ofNamespace(), 0);
 });
 
-test('#142 an idle topic goes with its subscriptions; receiving from one of them keeps it', async (t) => {
+test('#142 an idle topic is deleted with its subscriptions, unless clients receive from one of them', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', { AutoDeleteOnIdle: 'PT5M' });
   await createSubscription(broker, A);

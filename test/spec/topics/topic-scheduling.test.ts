@@ -28,7 +28,7 @@ async function start(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-test('#66 a message scheduled at a topic waits there: no subscription shows or counts it', async (t) => {
+test('#66 a message scheduled at a topic is counted there, and not in its subscriptions, until it is due', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('t', 'x', IN_10), 201);
   assert.deepEqual(await broker.peek(S), []);
@@ -42,7 +42,7 @@ test('#66 a message scheduled at a topic waits there: no subscription shows or c
   assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
 });
 
-test('#63 #66 once due it has another number, and was enqueued at its time', async (t) => {
+test('#63 #66 a due message gets a new sequence number, and its scheduled time as EnqueuedTimeUtc', async (t) => {
   const broker = await start(t);
   const [scheduled] = await broker.schedule('t', [withBroker('x', IN_10)]);
   expectStatus(await broker.send('t', 'y'), 201);
@@ -54,10 +54,10 @@ test('#63 #66 once due it has another number, and was enqueued at its time', asy
   assert.equal(x?.broker.EnqueuedTimeUtc, instant({ seconds: 10 }));
 });
 
-test('where only the scheduled part of a batch was stored, its sender is told that nothing is known', async (t) => {
+test('a send is answered with 504 if only the scheduled part of its batch was stored', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('too'));
-  // What is scheduled is one transaction, what goes on at once is another.
+  // The scheduled messages are stored in one transaction, the others are copied in a second one.
   let transactions = 0;
   const client = hookedClient(({ command }) => {
     if (command === 'TransactWriteItemsCommand' && ++transactions > 1) throw throttled();
@@ -69,7 +69,7 @@ test('where only the scheduled part of a batch was stored, its sender is told th
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 2 });
 });
 
-test('a scheduled batch comes in order of its times, in each subscription', async (t) => {
+test('each subscription gets a scheduled batch in the order of its times', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('too'));
   const batch = [withBroker('20', IN_20), { Body: 'now' }, withBroker('10', IN_10)];
@@ -85,7 +85,7 @@ test('a scheduled batch comes in order of its times, in each subscription', asyn
   assert.equal(new Set(numbers(all)).size, 3);
 });
 
-test('the sweep brings a due message as well: nobody need ask for it', async (t) => {
+test('the sweep copies a due message to the subscriptions without any receiver', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('t', 'x', IN_10), 201);
   broker.clock.advance({ seconds: 10 });
@@ -94,7 +94,7 @@ test('the sweep brings a due message as well: nobody need ask for it', async (t)
   assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
 });
 
-test('a receiver that waits at a subscription gets what comes due at the topic', async (t) => {
+test('a waiting receive on a subscription gets a message that comes due at the topic', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('t', 'x', IN_10), 201);
   const waiting = broker.peekLock(S, 60);
@@ -102,7 +102,7 @@ test('a receiver that waits at a subscription gets what comes due at the topic',
   assert.equal((await waiting)?.body, 'x');
 });
 
-test('rules decide when a message comes due, not when it was sent', async (t) => {
+test('the rules that exist when a message comes due select its subscriptions', async (t) => {
   const broker = await start(t);
   const red = { Body: 'red', UserProperties: { color: 'red' }, BrokerProperties: IN_10 };
   const blue = { Body: 'blue', UserProperties: { color: 'blue' }, BrokerProperties: IN_10 };
@@ -117,7 +117,7 @@ test('rules decide when a message comes due, not when it was sent', async (t) =>
   assert.deepEqual(await drainBodies(broker, subscription('late')), ['red']);
 });
 
-test('a scheduled message that nobody wants once it is due is gone', async (t) => {
+test('a scheduled message that matches no subscription when it comes due is deleted', async (t) => {
   const broker = await start(t);
   await removeRule(broker, S, '$Default');
   expectStatus(await broker.send('t', 'x', IN_10), 201);
@@ -127,7 +127,7 @@ test('a scheduled message that nobody wants once it is due is gone', async (t) =
   assert.deepEqual(await counts(broker, S), {});
 });
 
-test('#61 what was scheduled at the topic is cancelled there, and never arrives', async (t) => {
+test('#61 a message scheduled at a topic is cancelled there, and reaches no subscription', async (t) => {
   const broker = await start(t);
   const batch = [withBroker('a', IN_10), withBroker('b', IN_10)];
   const [a = 0] = await broker.schedule('t', batch);
@@ -137,7 +137,7 @@ test('#61 what was scheduled at the topic is cancelled there, and never arrives'
   assert.deepEqual(await drainBodies(broker, S), ['b']);
 });
 
-test('#62 an unknown, cancelled or due number cannot be cancelled at a topic', async (t) => {
+test('#62 cancelling at a topic fails for an unknown, a cancelled and a due message', async (t) => {
   const broker = await start(t);
   const [a = 0, b = 0] = await broker.schedule('t', [
     withBroker('a', IN_10),
@@ -162,7 +162,7 @@ test('cancelling at a subscription is refused, since nothing is scheduled there'
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 1 });
 });
 
-test('#55 #A9 a scheduled message’s time to live counts from when it is due', async (t) => {
+test('#55 #A9 the time to live of a scheduled message begins when it is due', async (t) => {
   const broker = await start(t);
   for (const body of ['a', 'b']) {
     expectStatus(await broker.send('t', body, { ...IN_10, TimeToLive: 60 }), 201);
@@ -175,7 +175,7 @@ test('#55 #A9 a scheduled message’s time to live counts from when it is due', 
 });
 
 for (const seconds of [-1, 0]) {
-  test(`#65 scheduled for ${seconds} s from now means now: nothing waits at the topic`, async (t) => {
+  test(`#65 a message scheduled ${seconds} s from now reaches the subscriptions at once`, async (t) => {
     const broker = await start(t);
     const at = { ScheduledEnqueueTimeUtc: instant({ seconds }) };
     expectStatus(await broker.send('t', 'x', at), 201);
@@ -185,7 +185,7 @@ for (const seconds of [-1, 0]) {
   });
 }
 
-test('a scheduled message with a large body comes to each subscription whole', async (t) => {
+test('each subscription gets the complete large body of a scheduled message', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('too'));
   const body = Array.from({ length: 20_000 }, (_, i) => `${i * 7919}`)
@@ -198,7 +198,7 @@ test('a scheduled message with a large body comes to each subscription whole', a
   }
 });
 
-test('of a batch that nobody wants nothing is stored, not even what is scheduled in it', async (t) => {
+test('a batch that is refused because no subscription matches stores nothing, not even its scheduled messages', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', { FilteringMessagesBeforePublishing: 'true' });
   await createRuledSubscription(broker, S, { red: { filter: sql("color = 'red'") } });

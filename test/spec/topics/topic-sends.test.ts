@@ -20,7 +20,7 @@ import { bodies, numbers } from '../queues/queue.ts';
 const A = subscription('a');
 const B = subscription('b');
 
-/** A topic `t` with the subscriptions `a` and `b`, which get everything. */
+/** A topic `t` with the subscriptions `a` and `b`, which get every message. */
 async function startTopic(
   t: TestContext,
   settings: Record<string, string> = {},
@@ -44,14 +44,14 @@ test('each subscription gets its own copy of each message, in order', async (t) 
   assert.deepEqual(await drainBodies(broker, B), ['1', '2', '3', '4']);
 });
 
-test('an accepted send to a topic is silent: 201 and nothing more', async (t) => {
+test('a send to a topic is answered with 201 and an empty body', async (t) => {
   const broker = await startTopic(t);
   const one = await broker.send('t', 'x');
   const batch = await broker.sendBatch('t', [{ Body: 'x' }]);
   assert.deepEqual([one.status, one.text, batch.status, batch.text], [201, '', 201, '']);
 });
 
-test('copies carry all that was sent, and are the same message everywhere', async (t) => {
+test('each copy has all system and user properties of the message as sent', async (t) => {
   const broker = await startTopic(t);
   const system = {
     MessageId: 'm',
@@ -77,7 +77,7 @@ test('copies carry all that was sent, and are the same message everywhere', asyn
   }
 });
 
-test('a message without a MessageId has the same new one in all subscriptions', async (t) => {
+test('a message without a MessageId gets the same new one in all subscriptions', async (t) => {
   const broker = await startTopic(t);
   await sendEach(broker, 'x');
   const [a] = await drain(broker, A);
@@ -86,14 +86,14 @@ test('a message without a MessageId has the same new one in all subscriptions', 
   assert.equal(a?.broker.MessageId, b?.broker.MessageId);
 });
 
-test('numbers are the topic’s: from 1, without gaps, the same in each subscription', async (t) => {
+test('sequence numbers are assigned by the topic: from 1, without gaps, the same in each subscription', async (t) => {
   const broker = await startTopic(t);
   await sendEach(broker, 'one');
   expectStatus(await broker.sendBatch('t', [{ Body: 'two' }, { Body: 'three' }]), 201);
   for (const path of [A, B]) assert.deepEqual(numbers(await drain(broker, path)), [1, 2, 3]);
 });
 
-test('a subscription that is made later begins with what is sent later', async (t) => {
+test('a new subscription gets only messages sent after its creation', async (t) => {
   const broker = await startTopic(t);
   await sendEach(broker, 'before');
   await createSubscription(broker, subscription('late'));
@@ -101,7 +101,7 @@ test('a subscription that is made later begins with what is sent later', async (
   assert.deepEqual(await drainBodies(broker, subscription('late')), ['after']);
 });
 
-test('what one subscription’s receivers do, no other one sees', async (t) => {
+test('locks and delivery counts of one subscription do not affect another', async (t) => {
   const broker = await startTopic(t);
   await sendEach(broker, 'x');
   const locked = await broker.peekLock(A);
@@ -112,26 +112,26 @@ test('what one subscription’s receivers do, no other one sees', async (t) => {
   assert.deepEqual((await broker.peek(B))[0]?.broker.DeliveryCount, 0);
 });
 
-test('a receiver that waits at a subscription gets what is sent to the topic', async (t) => {
+test('a waiting receive on a subscription gets a message that is sent to the topic', async (t) => {
   const broker = await startTopic(t);
   const waiting = broker.peekLock(B, 60);
   await sendEach(broker, 'x');
   assert.equal((await waiting)?.body, 'x');
 });
 
-test('#104 a message that no subscription wants is accepted and gone', async (t) => {
+test('#104 a message that matches no subscription is accepted and not stored', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
-  await sendEach(broker, 'nobody is here');
+  await sendEach(broker, 'no subscription');
   await createRuledSubscription(broker, A, { red: { filter: sql("color = 'red'") } });
-  await sendEach(broker, 'nobody wants it');
-  expectStatus(await broker.sendBatch('t', [{ Body: 'nor this' }]), 201);
+  await sendEach(broker, 'no match');
+  expectStatus(await broker.sendBatch('t', [{ Body: 'no match' }]), 201);
   assert.deepEqual(await drainBodies(broker, A), []);
   assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
   assert.equal(await sizeOf(broker, 't'), 0);
 });
 
-test('#104 where the topic filters before publishing, the sender is told that nobody wants it', async (t) => {
+test('#104 a topic that filters before publishing refuses a send that matches no subscription', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', { FilteringMessagesBeforePublishing: 'true' });
   await createRuledSubscription(broker, A, { red: { filter: sql("color = 'red'") } });
@@ -143,7 +143,7 @@ test('#104 where the topic filters before publishing, the sender is told that no
   assert.deepEqual(await drainBodies(broker, A), ['red']);
 });
 
-test('messages are sent to a topic, not to a subscription or its dead letters', async (t) => {
+test('a send to a subscription or to its dead-letter queue is refused', async (t) => {
   const broker = await startTopic(t);
   const refused = await broker.send(A, 'x');
   assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
@@ -161,7 +161,7 @@ for (const [what, method, path] of [
   ['receive many', 'POST', 't/messages/head?timeout=0&maxMessages=10'],
   ['peek', 'GET', 't/messages'],
 ] as const) {
-  test(`a topic refuses to ${what}: its subscriptions hold the messages`, async (t) => {
+  test(`a topic refuses the operation ${what}, since its subscriptions hold the messages`, async (t) => {
     const broker = await startTopic(t);
     await sendEach(broker, 'x');
     const answer = await broker.request(method, path);
@@ -181,7 +181,7 @@ test('#34 a topic itself has no dead-letter queue', async (t) => {
 });
 
 for (const status of ['Disabled', 'SendDisabled']) {
-  test(`#154 #156 a topic that is ${status} takes nothing, and what is in its subscriptions can be had`, async (t) => {
+  test(`#154 #156 a topic that is ${status} refuses sends, and its subscriptions still deliver`, async (t) => {
     const broker = await startTopic(t);
     await sendEach(broker, 'stored');
     await updateTopic(broker, 't', { Status: status });
@@ -199,7 +199,7 @@ for (const status of ['Disabled', 'SendDisabled']) {
 }
 
 for (const status of ['Disabled', 'ReceiveDisabled']) {
-  test(`#154 a subscription that is ${status} still gets its copies, and hands them out later`, async (t) => {
+  test(`#154 a subscription that is ${status} still gets its copies, and delivers them when it is active again`, async (t) => {
     const broker = await startTopic(t);
     await updateSubscription(broker, A, { Status: status });
     await sendEach(broker, 'x');
@@ -212,7 +212,7 @@ for (const status of ['Disabled', 'ReceiveDisabled']) {
   });
 }
 
-test('#155 counts are the subscription’s; the topic counts subscriptions and nothing active', async (t) => {
+test('#155 message counts belong to the subscriptions, and a topic counts its subscriptions only', async (t) => {
   const broker = await startTopic(t);
   await sendEach(broker, 'active', 'active too', 'dead');
   const held = await broker.peekLockMany(A, 3);
@@ -226,7 +226,7 @@ test('#155 counts are the subscription’s; the topic counts subscriptions and n
   assert.deepEqual(await counts(broker, 't'), { Subscription: 2 });
 });
 
-test('a topic’s size is what its subscriptions hold, and 0 when they hold nothing', async (t) => {
+test('the size of a topic is the size of its subscriptions’ messages', async (t) => {
   const broker = await startTopic(t);
   assert.equal(await sizeOf(broker, 't'), 0);
   await sendEach(broker, 'x'.repeat(10_000));

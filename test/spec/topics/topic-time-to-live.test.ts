@@ -23,40 +23,34 @@ interface Row {
   readonly seconds: number;
 }
 
-/** Times to live in seconds; the least of them counts. */
+/** Times to live in seconds; the shortest of them counts. */
 const ROWS: readonly Row[] = [
   {
-    what: '#56 #A14 the topic’s, under the subscription’s',
+    what: '#56 #A14 the topic’s, shorter than the subscription’s',
     topic: 60,
     subscription: 300,
     seconds: 60,
   },
   {
-    what: '#56 #A14 the subscription’s, under the topic’s',
+    what: '#56 #A14 the subscription’s, shorter than the topic’s',
     topic: 300,
     subscription: 60,
     seconds: 60,
   },
-  { what: '#56 the message’s, under both', message: 30, topic: 300, subscription: 60, seconds: 30 },
+  { what: '#56 the message’s, shortest', message: 30, topic: 300, subscription: 60, seconds: 30 },
+  { what: '#56 #A14 the topic’s, shortest', message: 90, topic: 20, subscription: 60, seconds: 20 },
   {
-    what: '#56 #A14 the topic’s, under all',
-    message: 90,
-    topic: 20,
-    subscription: 60,
-    seconds: 20,
-  },
-  {
-    what: '#56 the subscription’s, under all',
+    what: '#56 the subscription’s, shortest',
     message: 90,
     topic: 80,
     subscription: 10,
     seconds: 10,
   },
   { what: '#A14 the topic’s alone', topic: 60, seconds: 60 },
-  { what: '#A14 the topic’s, under the message’s', message: 90, topic: 60, seconds: 60 },
+  { what: '#A14 the topic’s, shorter than the message’s', message: 90, topic: 60, seconds: 60 },
   { what: '#A10 the subscription’s alone', subscription: 60, seconds: 60 },
   {
-    what: '#A10 the subscription’s, under the message’s',
+    what: '#A10 the subscription’s, shorter than the message’s',
     message: 90,
     subscription: 60,
     seconds: 60,
@@ -75,7 +69,7 @@ async function start(t: TestContext, row: Row): Promise<TestBroker> {
 }
 
 for (const row of ROWS) {
-  test(`${row.what}: that is when a copy expires, and what is shown`, async (t) => {
+  test(`${row.what}: this time to live decides when a copy expires, and is shown`, async (t) => {
     const broker = await start(t, row);
     const own = row.message === undefined ? {} : { TimeToLive: row.message };
     for (const body of ['first', 'second']) expectStatus(await broker.send('t', body, own), 201);
@@ -90,7 +84,7 @@ for (const row of ROWS) {
   });
 }
 
-test('#A16 a copy that expires by the topic’s time under its lock is dead-lettered when that ends', async (t) => {
+test('#A16 a copy that expires by the topic’s time to live while locked is dead-lettered when the lock ends', async (t) => {
   const broker = await start(t, { what: '', topic: 30, seconds: 30 });
   expectStatus(await broker.send('t', 'x'), 201);
   const held = await lock(broker, S);
@@ -101,7 +95,7 @@ test('#A16 a copy that expires by the topic’s time under its lock is dead-lett
   assert.deepEqual(await reasons(broker, deadLettersOf(S)), [['x', ...EXPIRED]]);
 });
 
-test('#A6 a copy that expires under its lock can still be completed', async (t) => {
+test('#A6 a copy that expires while locked can still be completed', async (t) => {
   const broker = await start(t, { what: '', topic: 30, seconds: 30 });
   expectStatus(await broker.send('t', 'x'), 201);
   const held = await lock(broker, S);
@@ -111,7 +105,7 @@ test('#A6 a copy that expires under its lock can still be completed', async (t) 
   assert.deepEqual(await broker.peek(deadLettersOf(S)), []);
 });
 
-test('#A14 a topic’s shorter time holds for what is in its subscriptions already', async (t) => {
+test('#A14 a shorter time to live of the topic also applies to copies already in its subscriptions', async (t) => {
   const broker = await start(t, { what: '', subscription: 300, seconds: 300 });
   expectStatus(await broker.send('t', 'relies on the default'), 201);
   await updateTopic(broker, 't', { DefaultMessageTimeToLive: 'PT1M' });
@@ -119,7 +113,7 @@ test('#A14 a topic’s shorter time holds for what is in its subscriptions alrea
   assert.equal(await broker.peekLock(S), undefined);
 });
 
-test('#A5 each subscription’s own time counts for its copy of one message', async (t) => {
+test('#A5 each subscription applies its own time to live to its copy of a message', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   for (const seconds of [10, 20, 30]) {
@@ -156,7 +150,7 @@ test('#A5 each subscription’s own time counts for its copy of one message', as
   assert.deepEqual(await left(), [[], [], []]);
 });
 
-test('#A11 #A12 peek shows when a copy expires only where its message says so', async (t) => {
+test('#A11 #A12 a peek shows ExpiresAtUtc only if the message was sent with a TimeToLive', async (t) => {
   const broker = await start(t, { what: '', topic: 60, seconds: 60 });
   expectStatus(await broker.send('t', 'own', { TimeToLive: 30 }), 201);
   expectStatus(await broker.send('t', 'none'), 201);
@@ -164,7 +158,7 @@ test('#A11 #A12 peek shows when a copy expires only where its message says so', 
   assert.deepEqual(shown, [instant({ seconds: 30 }), undefined]);
 });
 
-test('#29 a dead letter of a subscription does not expire by the topic’s time', async (t) => {
+test('#29 a dead letter of a subscription does not expire by the topic’s time to live', async (t) => {
   const broker = await start(t, { what: '', topic: 10, seconds: 10 });
   expectStatus(await broker.send('t', 'x'), 201);
   await lockAndSettle(broker, 'deadLetter', {}, S);
