@@ -16,7 +16,7 @@ import {
   withBroker,
 } from '../queues/queue.ts';
 
-/** A sweep each minute for an hour does what there is to do. */
+/** After a sweep each minute for an hour there is no cleanup left to do. */
 const MINUTES = 60;
 
 async function sweepForAnHour(broker: TestBroker): Promise<void> {
@@ -26,7 +26,7 @@ async function sweepForAnHour(broker: TestBroker): Promise<void> {
   }
 }
 
-/** Messages of all sorts, with payloads inside and outside their blocks. */
+/** Messages in every state, with payloads inside and outside their blocks. */
 async function fill(broker: TestBroker): Promise<void> {
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 86_400 * 365 }) };
   const large = randomBytes(60 * 1024).toString('base64');
@@ -43,7 +43,7 @@ async function fill(broker: TestBroker): Promise<void> {
   );
 }
 
-/** What the sweep itself keeps goes at the latest when the last scheduled message would have come. */
+/** The sweep deletes its own last item when the last scheduled message would have come due. */
 async function requireNothingLeftToDo(broker: TestBroker, items: StoredItems): Promise<void> {
   broker.clock.advance({ days: 366 });
   await broker.sweep();
@@ -58,10 +58,10 @@ async function startStored(t: TestContext, settings: Record<string, string> = {}
   return { broker, items, id, empty: await items.ofEntity(id) };
 }
 
-/** Waits for what is done behind answers. */
+/** Waits for the work that the broker does after its answers. */
 const settled = (broker: TestBroker) => broker.units(async () => {});
 
-test('#160 of a deleted queue nothing is left in the tables, once the sweep has passed', async (t) => {
+test('#160 the sweep deletes every item of a deleted queue', async (t) => {
   const { broker, items, id } = await startStored(t);
   await fill(broker);
   assert.ok((await items.ofEntity(id)) > 20);
@@ -71,7 +71,7 @@ test('#160 of a deleted queue nothing is left in the tables, once the sweep has 
   await requireNothingLeftToDo(broker, items);
 });
 
-test('nor is anything left where a purge comes between the look at a queue and its deletion', async (t) => {
+test('the sweep deletes every item of a queue that is purged while it is being deleted', async (t) => {
   const { broker, items, id } = await startStored(t);
   const { client, beforeNextTransaction } = interposingClient();
   t.after(() => client.destroy());
@@ -85,7 +85,7 @@ test('nor is anything left where a purge comes between the look at a queue and i
   assert.equal(await items.ofEntity(id), 0);
 });
 
-test('of a queue that was deleted for idleness nothing is left either', async (t) => {
+test('the sweep deletes every item of a queue that was deleted by AutoDeleteOnIdle', async (t) => {
   const { broker, items, id } = await startStored(t, { AutoDeleteOnIdle: 'PT5M' });
   await sendTogether(broker, ['a', 'b', 'dead']);
   await lockAndSettle(broker, 'deadLetter');
@@ -94,7 +94,7 @@ test('of a queue that was deleted for idleness nothing is left either', async (t
   await requireNothingLeftToDo(broker, items);
 });
 
-test('of purged messages nothing is left, and the others stay', async (t) => {
+test('the sweep deletes every item of purged messages, and the other messages stay', async (t) => {
   const { broker, items, id, empty } = await startStored(t);
   await fill(broker);
   const dead = bodies(await broker.peek(DEAD));
@@ -110,7 +110,7 @@ test('of purged messages nothing is left, and the others stay', async (t) => {
   await requireNothingLeftToDo(broker, items);
 });
 
-test('of purged dead letters nothing is left, and the main queue stays', async (t) => {
+test('the sweep deletes every item of purged dead letters, and the messages of the queue stay', async (t) => {
   const { broker, items, id, empty } = await startStored(t);
   await fill(broker);
   const before = await broker.peek('q');
@@ -124,7 +124,7 @@ test('of purged dead letters nothing is left, and the main queue stays', async (
   assert.equal(await items.ofEntity(id), empty);
 });
 
-test('of received, completed, cancelled and deleted messages nothing is left, without any sweep', async (t) => {
+test('received, completed, cancelled and deleted messages leave no items, without a sweep', async (t) => {
   const { broker, items, id, empty } = await startStored(t);
   await fill(broker);
   broker.clock.advance({ minutes: 5 });
@@ -147,7 +147,7 @@ test('of received, completed, cancelled and deleted messages nothing is left, wi
   await broker.receiveAndDeleteMany(DEAD, 1000);
   assert.deepEqual([await broker.peek('q'), await broker.peek(DEAD)], [[], []]);
   await settled(broker);
-  // The due time of what was cancelled goes when it has come.
+  // The due time of a cancelled message is deleted when it has come.
   broker.clock.advance({ days: 366 });
   assert.equal(await broker.peekLock('q'), undefined);
   await broker.sweep();
@@ -155,7 +155,7 @@ test('of received, completed, cancelled and deleted messages nothing is left, wi
 });
 
 for (const flag of ['false', 'true']) {
-  test(`of expired messages nothing is left once a receiver came (dead-lettering: ${flag})`, async (t) => {
+  test(`expired messages leave no items after a receive (dead-lettering: ${flag})`, async (t) => {
     const { broker, items, id, empty } = await startStored(t, {
       DefaultMessageTimeToLive: 'PT1M',
       DeadLetteringOnMessageExpiration: flag,
@@ -173,7 +173,7 @@ for (const flag of ['false', 'true']) {
   });
 }
 
-test('a large queue is cleared by runs of which each does a bounded amount of work', async (t) => {
+test('the sweep clears a large queue in several runs, each of at most 1,000 requests', async (t) => {
   const { broker, items, id, empty } = await startStored(t);
   const bodyOf = () => randomBytes(1500).toString('base64');
   for (let i = 0; i < 6; i++) await sendTogether(broker, Array.from({ length: 400 }, bodyOf));

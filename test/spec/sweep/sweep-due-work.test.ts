@@ -7,7 +7,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** Schedules a message so many seconds ahead. */
+/** Schedules a message this many seconds ahead. */
 async function schedule(broker: TestBroker, path: string, body: string, seconds: number) {
   const at = new Date(broker.clock.now() + seconds * 1000).toUTCString();
   expectStatus(await broker.send(path, body, { ScheduledEnqueueTimeUtc: at }), 201);
@@ -27,7 +27,7 @@ async function bodiesIn(broker: TestBroker, path: string): Promise<readonly stri
 /** More than the sweep reads at a time. */
 const MANY = 450;
 
-/** A sweep for which the database fails at one queue until it is mended. */
+/** A sweep whose queries of one queue fail until `mend` is called. */
 async function startFailing(t: TestContext) {
   const broker = await startBroker(t);
   await createQueues(broker, 'target', 'bad', 'good');
@@ -36,8 +36,8 @@ async function startFailing(t: TestContext) {
   const bad = await items.idOf('bad');
   let isMended = false;
   const client = hookedClient(({ command, collection }) => {
-    const isMeant = collection === `${bad}.0m0` && command === 'QueryCommand';
-    if (!isMended && isMeant) throw databaseFault();
+    const isBad = collection === `${bad}.0m0` && command === 'QueryCommand';
+    if (!isMended && isBad) throw databaseFault();
   });
   t.after(() => client.destroy());
   const sweeper = await startBroker(t, { beside: broker, client });
@@ -51,7 +51,7 @@ async function startFailing(t: TestContext) {
   };
 }
 
-/** Sweeps; returns the sentence of the error, if it fails. */
+/** Sweeps; returns the error message if the sweep fails. */
 async function errorOf(sweeper: TestBroker): Promise<string | undefined> {
   try {
     await sweeper.sweep();
@@ -62,12 +62,12 @@ async function errorOf(sweeper: TestBroker): Promise<string | undefined> {
   }
 }
 
-test('a queue whose due work fails keeps no other waiting, however much of it there is', async (t) => {
+test('a queue with much due work that fails does not delay the due work of other queues', async (t) => {
   const { broker, sweeper, bad } = await startFailing(t);
   await leaveDueWork(broker, bad, MANY);
   await schedule(broker, 'good', 'waits', MANY * 10);
   broker.clock.advance({ seconds: MANY * 10 });
-  // A table that is busy for once is no failure.
+  // A single failure of the table is not reported as an error.
   assert.equal(await errorOf(sweeper), undefined);
   let error: string | undefined;
   for (let i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ test('a queue whose due work fails keeps no other waiting, however much of it th
   assert.deepEqual(await bodiesIn(broker, 'target'), ['waits']);
 });
 
-test('work that fails is tried again ever more rarely, and is done once it can be', async (t) => {
+test('the sweep retries failing due work at growing intervals, and does it once it no longer fails', async (t) => {
   const { broker, sweeper, mend } = await startFailing(t);
   await schedule(broker, 'bad', 'x', 10);
   const failures: string[] = [];
@@ -98,7 +98,7 @@ test('work that fails is tried again ever more rarely, and is done once it can b
   assert.deepEqual(await bodiesIn(broker, 'target'), ['x']);
 });
 
-test('hundreds of entries that are due at once are all worked off in the same minute', async (t) => {
+test('one sweep does hundreds of entries of due work', async (t) => {
   const { broker, sweeper, bad, mend } = await startFailing(t);
   mend();
   await leaveDueWork(broker, bad, MANY);
@@ -108,13 +108,13 @@ test('hundreds of entries that are due at once are all worked off in the same mi
   assert.deepEqual(await bodiesIn(broker, 'target'), ['waits']);
 });
 
-test('a queue at which the sweep dies is put off, so that later sweeps come to their end', async (t) => {
+test('a queue whose due work kills the sweep is postponed, so that later sweeps finish', async (t) => {
   const broker = await startBroker(t);
   await createQueues(broker, 'target', 'fatal', 'good');
   const items = new StoredItems(broker);
   t.after(() => items.close());
   const fatal = `${await items.idOf('fatal')}.0m0`;
-  // The walk over the entities comes by as well: it passed not long ago.
+  // The hourly walk over the entities would visit the queue too, so it is done before.
   await broker.sweep();
   await schedule(broker, 'fatal', 'x', 10);
   await schedule(broker, 'good', 'y', 10);
@@ -144,16 +144,16 @@ test('a queue at which the sweep dies is put off, so that later sweeps come to t
     await Promise.race([death, ended]);
   }
   assert.ok(deaths >= 2 && deaths <= 5, `${deaths} runs died`);
-  assert.ok(ends >= 7, `${ends} runs came to their end`);
+  assert.ok(ends >= 7, `${ends} runs finished`);
   assert.deepEqual(await bodiesIn(broker, 'target'), ['y']);
 });
 
-const isAgenda =
+const isDueWork =
   ({ namespace }: TestBroker, wanted: string) =>
   ({ command, collection }: Outgoing) =>
     command === wanted && collection === `${namespace}/agenda`;
 
-/** A sender that stands still before it stores a message that comes due with one that is there already. */
+/** Pauses a sender before it stores a message that comes due together with a stored one. */
 async function startLateSender(t: TestContext) {
   const broker = await startBroker(t);
   await createQueues(broker, 'target', 'source');
@@ -170,7 +170,7 @@ async function startLateSender(t: TestContext) {
   return { broker, storing, sent };
 }
 
-test('a message that is stored after the sweep passed is forwarded by the next one', async (t) => {
+test('a message stored after a sweep is forwarded by the next sweep', async (t) => {
   const { broker, storing, sent } = await startLateSender(t);
   await broker.sweep();
   storing.goOn();
@@ -180,12 +180,12 @@ test('a message that is stored after the sweep passed is forwarded by the next o
   assert.deepEqual(await bodiesIn(broker, 'target'), ['first', 'late']);
 });
 
-test('a message that is stored while the sweep is at its queue is forwarded by the next one', async (t) => {
+test('a message stored while a sweep is working on its queue is forwarded by the next sweep', async (t) => {
   const { broker, storing, sent } = await startLateSender(t);
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
-  const removing = pauses.pauseNext(isAgenda(broker, 'DeleteItemCommand'));
+  const removing = pauses.pauseNext(isDueWork(broker, 'DeleteItemCommand'));
   const sweeping = sweeper.sweep();
   await removing.reached;
   storing.goOn();
@@ -197,7 +197,7 @@ test('a message that is stored while the sweep is at its queue is forwarded by t
   assert.deepEqual(await bodiesIn(broker, 'target'), ['first', 'late']);
 });
 
-test('a last delivery that lapses after a sweep has died is dead-lettered like the one before it', async (t) => {
+test('messages whose last delivery lapses before and after a sweep died are dead-lettered alike', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('target'), 201);
   const settings = {

@@ -4,7 +4,7 @@ import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** A namespace in which a message is due, and a process whose sweep has begun and stands still. */
+/** A namespace with a due message, and another process whose sweep has taken the lease and is paused. */
 async function startSweeping(t: TestContext) {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('target'), 201);
@@ -23,7 +23,7 @@ async function startSweeping(t: TestContext) {
 
 const countIn = async (broker: TestBroker) => (await broker.peek('target')).length;
 
-test('a sweep that begins while another one is at work leaves everything to that', async (t) => {
+test('a sweep that begins while another one runs does nothing', async (t) => {
   const { broker, pause, sweeping } = await startSweeping(t);
   const { read, write, requests } = await broker.units(() => broker.sweep());
   assert.deepEqual({ read, write, requests }, { read: 0, write: 1, requests: 1 });
@@ -33,7 +33,7 @@ test('a sweep that begins while another one is at work leaves everything to that
   assert.equal(await countIn(broker), 1);
 });
 
-test('the next sweep need not wait once one has ended', async (t) => {
+test('a sweep can begin as soon as the previous one has ended', async (t) => {
   const { broker, pause, sweeping } = await startSweeping(t);
   pause.goOn();
   await sweeping;
@@ -41,7 +41,7 @@ test('the next sweep need not wait once one has ended', async (t) => {
   assert.ok(requests > 2, `${requests} requests`);
 });
 
-test('the work of a sweep that was ended is taken over when its time is over, and not before', async (t) => {
+test('the lease of a sweep that did not end is taken over when it expires, and not before', async (t) => {
   const { broker, pause, sweeping } = await startSweeping(t);
   broker.clock.advance({ ms: 54_999 });
   await broker.sweep();
@@ -49,13 +49,13 @@ test('the work of a sweep that was ended is taken over when its time is over, an
   broker.clock.advance({ ms: 1 });
   await broker.sweep();
   assert.equal(await countIn(broker), 1);
-  // It was not ended after all: it must not release what it does not hold any more.
+  // The first sweep still runs, and must not release a lease that it no longer holds.
   pause.goOn();
   await sweeping;
   assert.equal(await countIn(broker), 1);
 });
 
-test('a sweep that failed lets the next one begin at once', async (t) => {
+test('a sweep that fails releases its lease, so that the next one can begin at once', async (t) => {
   const { broker, pause, sweeping } = await startSweeping(t);
   pause.goOnUnheard();
   await assert.rejects(sweeping, AggregateError);

@@ -16,7 +16,7 @@ interface Queue {
   readonly payloads: PayloadItems;
 }
 
-/** Queues, each with a payload that no message has. */
+/** Queues, each with a payload that no message refers to. */
 async function startWithOrphans(t: TestContext, count: number) {
   const broker = await startBroker(t);
   const items = new StoredItems(broker);
@@ -33,7 +33,7 @@ async function startWithOrphans(t: TestContext, count: number) {
   return { broker, queues };
 }
 
-/** Which queues still have the payload, by place. */
+/** The indexes of the queues that still have the orphan. */
 async function withOrphan(queues: readonly Queue[]): Promise<readonly number[]> {
   const places: number[] = [];
   for (const [place, { payloads }] of queues.entries()) {
@@ -42,12 +42,12 @@ async function withOrphan(queues: readonly Queue[]): Promise<readonly number[]> 
   return places;
 }
 
-/** Sets the clock to so many days after the start of the test. */
+/** Sets the clock to this many days after the start of the test. */
 function goToDay(broker: TestBroker, day: number): void {
   broker.clock.advance({ ms: START + day * 86_400_000 - broker.clock.now() });
 }
 
-/** Sweeps a minute apart. */
+/** Sweeps this many times, a minute apart. */
 async function sweepTimes(broker: TestBroker, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     broker.clock.advance({ minutes: 1 });
@@ -55,7 +55,7 @@ async function sweepTimes(broker: TestBroker, times: number): Promise<void> {
   }
 }
 
-test('what a crash left is deleted in every queue, although the sweep comes only once an hour', async (t) => {
+test('orphans are deleted in every queue although the sweep runs only once an hour', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 8);
   for (let hour = 0; hour < 72; hour++) {
     broker.clock.advance({ hours: 1 });
@@ -64,18 +64,18 @@ test('what a crash left is deleted in every queue, although the sweep comes only
   assert.deepEqual(await withOrphan(queues), []);
 });
 
-test('what a crash left is deleted by the second look, a day after the first', async (t) => {
+test('an orphan is deleted by the second check, a day after the first', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 1);
   await sweepTimes(broker, 3);
   broker.clock.advance({ hours: 12 });
   await sweepTimes(broker, 3);
-  assert.deepEqual(await withOrphan(queues), [0], 'one look has passed');
+  assert.deepEqual(await withOrphan(queues), [0], 'after one check');
   goToDay(broker, 1.5);
   await sweepTimes(broker, 1);
   assert.deepEqual(await withOrphan(queues), []);
 });
 
-test('a body that no message had at the first look is kept if one has it at the second', async (t) => {
+test('a payload without a message at the first check is kept if a message refers to it at the second', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 1);
   await broker.sweep();
   await queues[0]?.payloads.name([ORPHAN]);
@@ -86,9 +86,9 @@ test('a body that no message had at the first look is kept if one has it at the 
   assert.deepEqual(await withOrphan(queues), [0]);
 });
 
-test('a namespace that takes longer than one run is looked through by several', async (t) => {
+test('a namespace whose check takes longer than one run is checked by several runs', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 12);
-  // Every look at the bodies of a queue takes so long.
+  // Every query of the payloads of a queue takes 10 s.
   let looks = 0;
   const client = hookedClient(({ command, collection }) => {
     if (command !== 'QueryCommand' || !collection.endsWith('.0p')) return;
@@ -106,12 +106,12 @@ test('a namespace that takes longer than one run is looked through by several', 
       assert.ok(broker.clock.now() - beganAt < 55_000, 'a run ends before its function does');
       broker.clock.advance({ minutes: 1 });
     }
-    assert.equal(looks, queues.length, 'one look at each queue a day');
+    assert.equal(looks, queues.length, 'each queue is checked once a day');
   }
   assert.deepEqual(await withOrphan(queues), []);
 });
 
-test('a walk that was interrupted among subscriptions goes on with the next one', async (t) => {
+test('a walk that was interrupted between subscriptions continues with the next one', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 1);
   const items = new StoredItems(broker);
   t.after(() => items.close());
@@ -133,10 +133,10 @@ test('a walk that was interrupted among subscriptions goes on with the next one'
     broker.clock.advance({ minutes: 1 });
   }
   assert.equal(looked.length, 2 * (1 + names.length) + queues.length);
-  assert.equal(new Set(looked).size, looked.length, 'no entity twice');
+  assert.equal(new Set(looked).size, looked.length, 'no entity is checked twice');
 });
 
-test('an entity at which the sweep dies keeps no other waiting', async (t) => {
+test('an entity whose check kills the sweep does not delay the check of other entities', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 5);
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
@@ -146,7 +146,7 @@ test('an entity at which the sweep dies keeps no other waiting', async (t) => {
     collection === `${queues[fatal]?.id}.0p`;
   for (let day = 0; day < 3; day++) {
     goToDay(broker, day);
-    // The function is ended while it looks at that queue; the next run comes a minute later.
+    // The function ends while it checks that queue; the next run begins a minute later.
     const death = pauses.pauseNext(isFatal);
     t.after(() => death.goOnUnheard());
     await Promise.race([death.reached, mortal.sweep()]);
@@ -155,7 +155,7 @@ test('an entity at which the sweep dies keeps no other waiting', async (t) => {
   assert.deepEqual(await withOrphan(queues), [fatal]);
 });
 
-test('what a crash left behind thousands of bodies that are in use is deleted in time', async (t) => {
+test('an orphan behind thousands of payloads that are in use is deleted within days', async (t) => {
   const { broker, queues } = await startWithOrphans(t, 1);
   const [queue] = queues;
   assert.ok(queue);
@@ -167,7 +167,7 @@ test('what a crash left behind thousands of bodies that are in use is deleted in
     await broker.sweep();
   }
   assert.deepEqual(await queue.payloads.names(), used);
-  // From the beginning again, behind which new ones may lie.
+  // The walk begins again from the start, so it also finds an orphan that sorts first.
   await queue.payloads.put(['0']);
   for (let day = 5; day < 10; day++) {
     goToDay(broker, day);

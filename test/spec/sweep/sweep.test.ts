@@ -16,11 +16,11 @@ import {
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
 
-/** A sweep of both processes at once, or none at all. */
+/** Sweeps with both processes at once, or does nothing. */
 type Sweep = () => Promise<void>;
 
-/** What a client sees in a life of many sorts of messages, with something between any two steps. */
-async function lifeOf(broker: TestBroker, between: Sweep): Promise<unknown[]> {
+/** What a client sees while messages in many states come due, lapse and expire; sweeps around each step. */
+async function stepsOf(broker: TestBroker, between: Sweep): Promise<unknown[]> {
   const seen: unknown[] = [];
   const step = async (work: () => Promise<unknown>) => {
     await between();
@@ -53,7 +53,7 @@ async function lifeOf(broker: TestBroker, between: Sweep): Promise<unknown[]> {
   return seen;
 }
 
-async function startLife(t: TestContext): Promise<TestBroker> {
+async function startLapsing(t: TestContext): Promise<TestBroker> {
   return await startQueue(t, {
     LockDuration: 'PT30S',
     DeadLetteringOnMessageExpiration: 'true',
@@ -61,18 +61,18 @@ async function startLife(t: TestContext): Promise<TestBroker> {
   });
 }
 
-test('nothing that a client sees depends on the sweep, nor on two of them at once', async (t) => {
-  const never = await lifeOf(await startLife(t), async () => {});
-  const broker = await startLife(t);
+test('a client sees the same without sweeps and with two concurrent sweeps before and after each step', async (t) => {
+  const never = await stepsOf(await startLapsing(t), async () => {});
+  const broker = await startLapsing(t);
   const other = await startBroker(t, { beside: broker });
-  const always = await lifeOf(broker, async () => {
+  const always = await stepsOf(broker, async () => {
     await Promise.all([broker.sweep(), other.sweep()]);
   });
   assert.deepEqual(always, never);
 });
 
-test('two sweeps at once activate, dead-letter and clear each thing once', async (t) => {
-  const broker = await startLife(t);
+test('two concurrent sweeps activate and dead-letter each message once', async (t) => {
+  const broker = await startLapsing(t);
   const other = await startBroker(t, { beside: broker });
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   for (let i = 0; i < 5; i++) {
@@ -96,7 +96,7 @@ test('two sweeps at once activate, dead-letter and clear each thing once', async
   assert.equal(received.length, 500);
 });
 
-test('a sweep beside senders, receivers and settlements loses and doubles nothing', async (t) => {
+test('sweeps that run beside sends, receives and settlements neither lose nor duplicate messages', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '1000' });
   const other = await startBroker(t, { beside: broker });
   const done: string[] = [];
@@ -104,7 +104,7 @@ test('a sweep beside senders, receivers and settlements loses and doubles nothin
     for (let i = 0; i < 15; i++) {
       await sendTogether(one, [`${name}${i}a`, `${name}${i}b`]);
       const held = await one.peekLockMany('q', 3);
-      // The others may hold all there is.
+      // The other worker may have locked every message.
       if (held.length === 0) continue;
       const outcomes = await one.settle(
         'q',
@@ -126,14 +126,14 @@ test('a sweep beside senders, receivers and settlements loses and doubles nothin
   assert.equal(new Set(done).size, 60);
 });
 
-/** A run writes its lease twice: when it takes it, and when it releases it with how far it came. */
+/** A run writes its lease twice: when it takes it, and when it releases it and stores its progress. */
 const LEASE_UNITS = 2;
 
-test('an idle namespace of a hundred queues costs a sweep at most 50 read units and writes its lease only', async (t) => {
+test('a sweep of an idle namespace of a hundred queues costs at most 50 read units and writes its lease only', async (t) => {
   const broker = await startBroker(t);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
   await Promise.all(names.map(async (name) => expectStatus(await broker.createQueue(name), 201)));
-  // The first run of a day looks at each of them more closely, and notes each before.
+  // The first run of a day checks each queue for orphans, and writes a note before each check.
   const daily = await broker.units(() => broker.sweep());
   t.diagnostic(`once a day ${daily.read} read units and ${daily.write} write units`);
   assert.ok(daily.read <= 300, `${daily.read} read units`);
@@ -147,7 +147,7 @@ test('an idle namespace of a hundred queues costs a sweep at most 50 read units 
   }
 });
 
-test('a hundred queues that forward cost an hour of idle sweeps one look at each and no more than others', async (t) => {
+test('an hour of sweeps writes at most one unit for each of a hundred idle queues that forward', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('end'), 201);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
@@ -167,7 +167,7 @@ test('a hundred queues that forward cost an hour of idle sweeps one look at each
   assert.ok(hour.write <= 60 * LEASE_UNITS + names.length, `${hour.write} write units`);
 });
 
-test('a hundred queues that hold messages nobody fetches cost a sweep no more, once it passed', async (t) => {
+test('a hundred queues with expired and scheduled messages cost the second sweep no more than idle ones', async (t) => {
   const broker = await startBroker(t);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 86_400 * 30 }) };
@@ -186,7 +186,7 @@ test('a hundred queues that hold messages nobody fetches cost a sweep no more, o
   assert.equal(write, LEASE_UNITS);
 });
 
-test('the sweep activates what is due, so that the first receiver need not', async (t) => {
+test('the sweep activates due messages, so that the next receiver need not', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await broker.schedule(
@@ -201,7 +201,7 @@ test('the sweep activates what is due, so that the first receiver need not', asy
   assert.equal((await broker.receiveAndDeleteMany('q', 1000)).length, 500);
 });
 
-test('a sweep of a namespace in which there is nothing at all is well', async (t) => {
+test('a sweep of an empty namespace succeeds', async (t) => {
   const broker = await startBroker(t);
   await broker.sweep();
   const { read, write } = await broker.units(() => broker.sweep());
@@ -209,7 +209,7 @@ test('a sweep of a namespace in which there is nothing at all is well', async (t
   assert.equal(write, LEASE_UNITS);
 });
 
-test('a deferred message is found by its number after any number of sweeps', async (t) => {
+test('a deferred message can be received by its number after several sweeps', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'defer');
   for (let i = 0; i < 3; i++) {
