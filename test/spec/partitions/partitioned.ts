@@ -3,12 +3,12 @@ import type { TestContext } from 'node:test';
 import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
-/** What tests of partitioned entities share: one queue `p`, and where its messages lie. */
+/** Shared by the tests of partitioned entities: one queue `p`, and the partitions of its messages. */
 
 export const PARTITIONS = 16;
 export const PARTITIONED = { EnablePartitioning: 'true' } as const;
 
-/** A namespace with the partitioned queue `p`. */
+/** Starts a broker whose namespace has the partitioned queue `p`. */
 export async function startPartitioned(
   t: TestContext,
   settings: Readonly<Record<string, string>> = {},
@@ -19,7 +19,7 @@ export async function startPartitioned(
   return broker;
 }
 
-/** Asks for a partitioned queue; the service wants its elements in order. */
+/** Requests a partitioned queue; the elements of the description have a fixed order. */
 export async function createPartitioned(
   broker: TestBroker,
   name: string,
@@ -28,13 +28,13 @@ export async function createPartitioned(
   return await broker.createQueue(name, { ...settings, ...PARTITIONED });
 }
 
-/** The partition in which a message lies: the top 16 of the 64 bits of its number. */
+/** The partition of a message: the top 16 of the 64 bits of its sequence number. */
 export function partitionOf({ broker }: Received): number {
   return Math.floor(broker.SequenceNumber / 2 ** 48);
 }
 
-/** The number of a message within its partition. */
-export function placeOf({ broker }: Received): number {
+/** The number of a message within its partition: the lower 48 bits. */
+export function numberInPartition({ broker }: Received): number {
   return broker.SequenceNumber % 2 ** 48;
 }
 
@@ -47,7 +47,7 @@ export function byPartition(messages: readonly Received[]): ReadonlyMap<number, 
   return groups;
 }
 
-/** All messages of a path in the order of their numbers, by as many peeks as that takes. */
+/** Peeks until it has all messages of a path, in the order of their sequence numbers. */
 export async function peekAll(broker: TestBroker, path = 'p'): Promise<readonly Received[]> {
   const shown: Received[] = [];
   for (let from = 0n; ; ) {
@@ -58,7 +58,7 @@ export async function peekAll(broker: TestBroker, path = 'p'): Promise<readonly 
   }
 }
 
-/** Takes everything out of a path. */
+/** Receives and deletes all messages of a path. */
 export async function drain(broker: TestBroker, path = 'p', max = 100): Promise<Received[]> {
   const taken: Received[] = [];
   for (;;) {
@@ -69,7 +69,6 @@ export async function drain(broker: TestBroker, path = 'p', max = 100): Promise<
   }
 }
 
-/** A message with one key or none. */
 export async function sendKeyed(
   broker: TestBroker,
   body: string,
@@ -79,12 +78,12 @@ export async function sendKeyed(
   expectStatus(await broker.send(path, body, keys), 201);
 }
 
-/** One message in each partition, sent without keys; its body is its turn. */
+/** Sends `count` messages without keys, which go to the partitions in turn; the bodies count from 0. */
 export async function fillEach(broker: TestBroker, path = 'p', count = PARTITIONS): Promise<void> {
   for (let turn = 0; turn < count; turn++) await sendKeyed(broker, `${turn}`, {}, path);
 }
 
-/** A partition key of each partition, found by sending to a queue of its own. */
+/** A partition key for each partition, found by sending to a queue that is deleted again. */
 export async function keysByPartition(broker: TestBroker): Promise<readonly string[]> {
   expectStatus(await createPartitioned(broker, 'probe'), 201);
   const keys: string[] = [];

@@ -21,7 +21,7 @@ interface Started extends PartitionClient {
   readonly broker: TestBroker;
 }
 
-/** A partitioned queue `p` over a store whose partitions can be closed one by one. */
+/** A partitioned queue `p` with a DynamoDB client that can refuse the requests of single partitions. */
 async function start(t: TestContext): Promise<Started> {
   const faults = partitionClient();
   t.after(() => faults.client.destroy());
@@ -32,7 +32,7 @@ const CLOSED = 3;
 /** How long sends avoid a partition that refused one. */
 const AVOIDED_MS = 2000;
 
-test('#P7 while a partition is not available, another one takes messages without a key', async (t) => {
+test('#P7 while a partition is unavailable, other partitions accept messages without a key', async (t) => {
   const { broker, close } = await start(t);
   close([CLOSED]);
   await fillEach(broker, 'p', 2 * PARTITIONS);
@@ -48,7 +48,7 @@ test('#P7 while a partition is not available, another one takes messages without
   assert.deepEqual([groups.size, groups.has(CLOSED)], [PARTITIONS - 1, false]);
 });
 
-test('#P7 it is used again once it is back', async (t) => {
+test('#P7 a partition that is available again gets messages again', async (t) => {
   const { broker, close } = await start(t);
   close([CLOSED]);
   await fillEach(broker);
@@ -61,7 +61,7 @@ test('#P7 it is used again once it is back', async (t) => {
   assert.equal(await isUsed(), true);
 });
 
-test('#P7 #P8 #P12 what needs the partition that is not available is refused, and may be tried again', async (t) => {
+test('#P7 #P8 #P12 a send with the key of an unavailable partition is refused, and can be retried later', async (t) => {
   const { broker, close } = await start(t);
   const keys = await keysByPartition(broker);
   close([CLOSED]);
@@ -77,7 +77,7 @@ test('#P7 #P8 #P12 what needs the partition that is not available is refused, an
   await sendKeyed(broker, 'keyed', { PartitionKey: keys[CLOSED] });
 });
 
-test('#P7 where all partitions refuse, so does the send, after a few tries', async (t) => {
+test('#P7 a send is refused after at most four partitions if all are unavailable', async (t) => {
   const { broker, close, requests } = await start(t);
   const everywhere = Array.from({ length: PARTITIONS }, (_, partition) => partition);
   close(everywhere);
@@ -88,7 +88,7 @@ test('#P7 where all partitions refuse, so does the send, after a few tries', asy
   assert.deepEqual(await peekAll(broker), []);
 });
 
-test('#P7 where it is not known whether the message was stored, no other partition gets it too', async (t) => {
+test('#P7 a send with an unknown outcome is not retried in another partition', async (t) => {
   const { broker, loseAnswers } = await start(t);
   loseAnswers(true);
   for (let i = 0; i < PARTITIONS; i++) {
@@ -102,7 +102,7 @@ test('#P7 where it is not known whether the message was stored, no other partiti
   assert.equal(bodies.length, PARTITIONS);
 });
 
-test('#P7 scheduled messages without a key, too, go where they can', async (t) => {
+test('#P7 scheduled messages without a key also go to the available partitions', async (t) => {
   const { broker, close } = await start(t);
   close([CLOSED]);
   const ScheduledEnqueueTimeUtc = isoInstant({ seconds: 60 });
@@ -112,7 +112,7 @@ test('#P7 scheduled messages without a key, too, go where they can', async (t) =
   assert.equal((await drain(broker)).length, PARTITIONS);
 });
 
-test('#P7 a topic takes messages in another partition, with all copies in that one', async (t) => {
+test('#P7 a topic stores a message in an available partition, which is the same for all copies', async (t) => {
   const { broker, close } = await start(t);
   await createTopic(broker, 't', PARTITIONED);
   for (const name of ['a', 'b']) await createSubscription(broker, subscription(name));
@@ -129,7 +129,7 @@ test('#P7 a topic takes messages in another partition, with all copies in that o
 });
 
 for (const failing of ['all', 'writes', 'reads'] as const) {
-  test(`#P7 a receive gets what other partitions have, while one refuses (${failing})`, async (t) => {
+  test(`#P7 a receive returns the messages of other partitions while one refuses (${failing})`, async (t) => {
     const { broker, close } = await start(t);
     await fillEach(broker, 'p', 2 * PARTITIONS);
     close([CLOSED], failing);
@@ -141,14 +141,14 @@ for (const failing of ['all', 'writes', 'reads'] as const) {
       taken.push(...some.map(({ body }) => body));
     }
     assert.equal(new Set(taken).size, 2 * (PARTITIONS - 1));
-    // Whether there is more nobody knows.
+    // The broker cannot know whether that partition has messages.
     expectStatus(await broker.request('DELETE', 'p/messages/head?timeout=0'), 503);
     close([]);
     assert.equal((await drain(broker)).length, 2);
   });
 }
 
-test('#P12 settling is refused for the messages of the partition that refuses alone', async (t) => {
+test('#P12 a settlement is refused only for the messages of the unavailable partition', async (t) => {
   const { broker, close } = await start(t);
   await fillEach(broker);
   const locked = await broker.peekLockMany('p', PARTITIONS);

@@ -14,11 +14,11 @@ import {
   createPartitioned,
   drain,
   fillEach,
+  numberInPartition,
   PARTITIONED,
   PARTITIONS,
   partitionOf,
   peekAll,
-  placeOf,
   sendKeyed,
 } from './partitioned.ts';
 
@@ -42,9 +42,9 @@ async function startForward(
 }
 
 for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
-  test(`#P11 from ${from} to ${to}: the key of a message decides where it comes to lie`, async (t) => {
+  test(`#P11 from ${from} to ${to}: the key of a forwarded message selects its partition`, async (t) => {
     const broker = await startForward(t, isFromPartitioned, isToPartitioned);
-    // What was sent to it directly shows where each key belongs.
+    // Messages sent directly show the partition of each key.
     for (let k = 0; k < 8; k++) {
       await sendKeyed(broker, `direct ${k}`, { PartitionKey: `key ${k}` }, 'to');
     }
@@ -63,7 +63,7 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
     assert.deepEqual(await peekAll(broker, 'from'), []);
   });
 
-  test(`#P11 from ${from} to ${to}: messages without a key`, async (t) => {
+  test(`#P11 from ${from} to ${to}: forwarded messages without a key are spread over all partitions`, async (t) => {
     const broker = await startForward(t, isFromPartitioned, isToPartitioned);
     await fillEach(broker, 'from');
     const messages = await drain(broker, 'to');
@@ -75,12 +75,12 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
     assert.equal(new Set(first).size, PARTITIONS);
   });
 
-  test(`#P11 from ${from} to ${to}: what was there before it forwarded`, async (t) => {
+  test(`#P11 from ${from} to ${to}: an update with ForwardTo moves the stored messages`, async (t) => {
     const broker = await startBroker(t);
     expectStatus(await broker.createQueue('to', isToPartitioned ? PARTITIONED : {}), 201);
     const settings: Record<string, string> = isFromPartitioned ? PARTITIONED : {};
     expectStatus(await broker.createQueue('from', settings), 201);
-    // Several keys in one block of the source, where that can be.
+    // Several keys in one block of the source, which only a plain queue can have.
     for (let i = 0; i < 3 * PARTITIONS; i++) {
       await sendKeyed(broker, `${i}`, { SessionId: `s${i % 5}` }, 'from');
     }
@@ -104,7 +104,7 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
   });
 }
 
-test('#P11 scheduled messages of a partitioned queue that forwards go on when they come due', async (t) => {
+test('#P11 scheduled messages of a partitioned queue are forwarded when they come due', async (t) => {
   const broker = await startForward(t, true, true);
   const ScheduledEnqueueTimeUtc = isoInstant({ seconds: 60 });
   for (let i = 0; i < PARTITIONS; i++) {
@@ -116,10 +116,10 @@ test('#P11 scheduled messages of a partitioned queue that forwards go on when th
   assert.equal((await drain(broker, 'to')).length, PARTITIONS);
 });
 
-test('#P11 dead letters of all partitions are forwarded, each with where it comes from', async (t) => {
+test('#P11 the dead letters of all partitions are forwarded, each with its DeadLetterSource', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await createPartitioned(broker, 'to'), 201);
-  // In the order of the service's elements.
+  // The elements of the description have a fixed order.
   const settings = { ForwardDeadLetteredMessagesTo: 'to' };
   expectStatus(await broker.createQueue('from', { ...PARTITIONED, ...settings }), 201);
   await fillEach(broker, 'from');
@@ -134,7 +134,7 @@ test('#P11 dead letters of all partitions are forwarded, each with where it come
   assert.ok(messages.every((one) => one.broker['DeadLetterSource'] === 'from'));
 });
 
-test('#P11 what cannot be forwarded is in the transfer dead letters of its partition', async (t) => {
+test('#P11 a message that cannot be forwarded stays in its partition of the transfer dead-letter queue', async (t) => {
   const broker = await startForward(t, true, false);
   expectStatus(await broker.updateQueue('to', { Status: 'Disabled' }), 200);
   await fillEach(broker, 'from');
@@ -144,7 +144,7 @@ test('#P11 what cannot be forwarded is in the transfer dead letters of its parti
   assert.equal((await drain(broker, transfersOf('from'))).length, PARTITIONS);
 });
 
-test('#P1 copies of a message lie in one partition of all subscriptions, under one number', async (t) => {
+test('#P1 all copies of a message have the same partition and sequence number', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', PARTITIONED);
   const names = ['a', 'b', 'c'];
@@ -153,7 +153,7 @@ test('#P1 copies of a message lie in one partition of all subscriptions, under o
     expectStatus(await broker.send('t', `${i}`), 201);
     expectStatus(await broker.send('t', `k${i}`, { SessionId: `s${i % 4}` }), 201);
   }
-  // Bodies that do not fit beside the locks lie once with the topic, in that partition.
+  // Bodies that are too large for the blocks are stored once for the topic, in that partition.
   const large = Array.from({ length: 5 }, (_, i) => ({
     Body: `${i}`.repeat(3000) + Math.random(),
   }));
@@ -174,7 +174,7 @@ test('#P1 copies of a message lie in one partition of all subscriptions, under o
   for (const numbers of seen.values()) assert.equal(numbers.size, 1);
 });
 
-test('#P1 scheduled messages of a partitioned topic come due in their partition', async (t) => {
+test('#P1 the scheduled messages of a partitioned topic come due in their own partitions', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', PARTITIONED);
   for (const name of ['a', 'b']) await createSubscription(broker, subscription(name));
@@ -186,19 +186,19 @@ test('#P1 scheduled messages of a partitioned topic come due in their partition'
   const ofA = await drain(broker, subscription('a'));
   assert.equal(ofA.length, PARTITIONS);
   assert.equal(byPartition(ofA).size, PARTITIONS);
-  assert.ok(ofA.every((one) => placeOf(one) === 2));
+  assert.ok(ofA.every((one) => numberInPartition(one) === 2));
   broker.clock.advance({ seconds: 10 });
   await broker.sweep();
   assert.equal(byPartition(await peekAll(broker, subscription('b'))).size, PARTITIONS);
 });
 
-test('#P11 to a partitioned topic: copies of different keys do not get in each other’s way', async (t) => {
+test('#P11 a batch with several keys that is forwarded to a partitioned topic reaches each subscription complete', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', PARTITIONED);
   for (const name of ['a', 'b']) await createSubscription(broker, subscription(name));
   expectStatus(await broker.createQueue('from', { ForwardTo: 't' }), 201);
-  // One batch, one block in a plain queue: its messages go to several partitions of the topic, where
-  // their numbers are the same.
+  // The batch is one block of the plain queue; its messages go to several partitions of the topic, in
+  // which they have the same numbers.
   const batch = Array.from({ length: 60 }, (_, i) => ({
     Body: `${i}`.padEnd(500, `${Math.random()}`),
     BrokerProperties: { PartitionKey: `key ${i % 20}` },

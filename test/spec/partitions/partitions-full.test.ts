@@ -6,13 +6,13 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received } from '../../support/test-broker.ts';
 import { createPartitioned, partitionOf, sendKeyed } from './partitioned.ts';
 
-test('#P5 #P12 the size is that of all partitions: a full queue refuses in each, whoever filled it', async (t) => {
+test('#P5 #P12 the size counts all partitions: a full queue refuses sends to each, in every process', async (t) => {
   const options = { tier: 'Premium', limits: SMALL_ENTITIES } as const;
   const here = await startBroker(t, options);
   const there = await startBroker(t, { ...options, beside: here });
   const settings = { MaxSizeInMegabytes: '1024' };
   expectStatus(await createPartitioned(here, 'p', settings), 201);
-  // In the service's order of elements.
+  // The elements of the description have a fixed order.
   const large = { EnablePartitioning: 'true', MaxMessageSizeInKilobytes: '102400' };
   expectStatus(await here.updateQueue('p', { ...settings, ...large }), 200);
   for (let i = 0; i < FILL; i++) expectStatus(await here.send('p', BODY), 201);
@@ -20,17 +20,17 @@ test('#P5 #P12 the size is that of all partitions: a full queue refuses in each,
   expectStatus(refused, 403);
   assert.equal(refused.headers.get('x-dynabus-error'), 'QuotaExceeded');
 
-  // The other process learns of one partition only, by what it sends there.
+  // The other process knows the size of one partition only, from its own send.
   await sendKeyed(there, 'small', { PartitionKey: 'a' });
   expectStatus(await there.send('p', BODY, { PartitionKey: 'a' }), 403);
 
-  // What leaves makes room, in whatever partition it was.
+  // Completing a message makes room, whatever its partition.
   for (const partition of [1, 0]) {
-    // Whatever comes first: the search may lock all of the other partition.
+    // The search may first lock all messages of the other partition.
     const others: Received[] = [];
     for (;;) {
       const message = await there.peekLock('p');
-      assert.ok(message, 'there are several of each partition');
+      assert.ok(message, 'each partition has several messages');
       if (message.body.length < BODY.length || partitionOf(message) !== partition) {
         others.push(message);
         continue;

@@ -9,30 +9,30 @@ import { createPartitioned, drain, PARTITIONED, partitionOf, peekAll } from './p
 const STEPS = 150;
 const KEYS = 12;
 
-/** What a queue must come to: which bodies were sent, and those of each key in their order. */
-interface Book {
+/** The expected content of the queue: all bodies sent and not yet received, and those of each key in order. */
+interface Ledger {
   readonly sent: Set<string>;
   readonly byKey: Map<string, string[]>;
 }
 
-interface Player {
+interface Run {
   readonly brokers: readonly [TestBroker, TestBroker];
   readonly random: LoadRandom;
-  readonly book: Book;
+  readonly ledger: Ledger;
 }
 
-async function start(t: TestContext, seed: string): Promise<Player> {
+async function start(t: TestContext, seed: string): Promise<Run> {
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here });
   expectStatus(await createPartitioned(here, 'p', { MaxDeliveryCount: '100' }), 201);
   return {
     brokers: [here, there],
     random: new LoadRandom(seed),
-    book: { sent: new Set(), byKey: new Map() },
+    ledger: { sent: new Set(), byKey: new Map() },
   };
 }
 
-async function sendSome({ brokers, random, book }: Player, step: number): Promise<void> {
+async function sendSome({ brokers, random, ledger }: Run, step: number): Promise<void> {
   const count = random.chance(0.5) ? 1 : random.between(2, 60);
   const key = random.chance(0.6) ? `key ${random.below(KEYS)}` : undefined;
   const name = random.chance(0.5) ? 'PartitionKey' : 'SessionId';
@@ -42,8 +42,8 @@ async function sendSome({ brokers, random, book }: Player, step: number): Promis
   }));
   expectStatus(await random.pick(brokers).sendBatch('p', messages), 201);
   for (const { Body } of messages) {
-    book.sent.add(Body);
-    if (key !== undefined) book.byKey.set(key, [...(book.byKey.get(key) ?? []), Body]);
+    ledger.sent.add(Body);
+    if (key !== undefined) ledger.byKey.set(key, [...(ledger.byKey.get(key) ?? []), Body]);
   }
 }
 
@@ -52,25 +52,25 @@ function keyOf({ broker }: Received): string | undefined {
 }
 
 /**
- * Takes some for good; each was sent, and those of a key come in their order. One process receives:
- * what is put back through another one a process may see a second late.
+ * Receives and deletes some messages; each must have been sent, and those of a key must come in order. Only
+ * one process receives, since a process may see a second late what another one abandoned.
  */
-async function takeSome({ brokers: [broker], random, book }: Player): Promise<number> {
+async function receiveSome({ brokers: [broker], random, ledger }: Run): Promise<number> {
   const max = random.pick([1, 2, 5, 30, 100]);
   const taken = await broker.receiveAndDeleteMany('p', max);
   assert.ok(taken.length <= max);
-  for (const message of taken) strikeOff(book, message);
+  for (const message of taken) requireExpected(ledger, message);
   return taken.length;
 }
 
-function strikeOff(book: Book, message: Received): void {
-  assert.ok(book.sent.delete(message.body), `${message.body} came twice, or was never sent`);
+function requireExpected(ledger: Ledger, message: Received): void {
+  assert.ok(ledger.sent.delete(message.body), `${message.body} is a duplicate or was never sent`);
   const key = keyOf(message);
-  if (key !== undefined) assert.equal(book.byKey.get(key)?.shift(), message.body);
+  if (key !== undefined) assert.equal(ledger.byKey.get(key)?.shift(), message.body);
 }
 
-/** Locks some and puts them back; whatever becomes of them, nothing is lost. */
-async function giveBack({ brokers: [broker], random }: Player): Promise<void> {
+/** Locks some messages and abandons them. */
+async function abandonSome({ brokers: [broker], random }: Run): Promise<void> {
   const max = random.pick([1, 7, 40]);
   const locked = await broker.peekLockMany('p', max);
   assert.ok(locked.length <= max);
@@ -82,9 +82,9 @@ async function giveBack({ brokers: [broker], random }: Player): Promise<void> {
   assert.ok(outcomes.every(({ settled }) => settled));
 }
 
-async function peekThrough({ brokers, random, book }: Player): Promise<void> {
+async function requireSameOnPeek({ brokers, random, ledger }: Run): Promise<void> {
   const shown = await peekAll(random.pick(brokers));
-  assert.deepEqual(new Set(shown.map(({ body }) => body)), book.sent);
+  assert.deepEqual(new Set(shown.map(({ body }) => body)), ledger.sent);
   const partitionsOfKeys = new Map<string, number>();
   for (const message of shown) {
     const key = keyOf(message);
@@ -96,22 +96,22 @@ async function peekThrough({ brokers, random, book }: Player): Promise<void> {
 }
 
 const seed = seedOfRun();
-test(`#P3 #P7 random sends and receives: each message once, those of a key in order (seed ${seed})`, async (t) => {
-  const player = await start(t, seed);
+test(`#P3 #P7 random receives return each message once, and those of a key in order (seed ${seed})`, async (t) => {
+  const run = await start(t, seed);
   for (let step = 0; step < STEPS; step++) {
-    const what = player.random.next();
-    if (what < 0.45) await sendSome(player, step);
-    else if (what < 0.8) await takeSome(player);
-    else if (what < 0.95) await giveBack(player);
-    else await peekThrough(player);
+    const what = run.random.next();
+    if (what < 0.45) await sendSome(run, step);
+    else if (what < 0.8) await receiveSome(run);
+    else if (what < 0.95) await abandonSome(run);
+    else await requireSameOnPeek(run);
   }
-  while ((await takeSome(player)) > 0) {
-    // Until one receive comes back with nothing, which it does only where nothing is left.
+  while ((await receiveSome(run)) > 0) {
+    // A receive returns nothing only if no message is left.
   }
-  assert.deepEqual([...player.book.sent], []);
+  assert.deepEqual([...run.ledger.sent], []);
 });
 
-test(`#P1 #P11 random sends through a chain of plain and partitioned entities: each once (seed ${seed})`, async (t) => {
+test(`#P1 #P11 a chain of plain and partitioned queues forwards each of random messages once (seed ${seed})`, async (t) => {
   const broker = await startBroker(t);
   const random = new LoadRandom(`${seed} chain`);
   expectStatus(await broker.createQueue('end', PARTITIONED), 201);

@@ -10,10 +10,10 @@ import {
   drain,
   fillEach,
   keysByPartition,
+  numberInPartition,
   PARTITIONS,
   partitionOf,
   peekAll,
-  placeOf,
   sendKeyed,
   startPartitioned,
 } from './partitioned.ts';
@@ -21,7 +21,7 @@ import {
 const DEAD = 'p/$deadletterqueue';
 const LONG = 60;
 
-/** Two processes that know nothing of each other's sends, with the partitioned queue `p`. */
+/** Two processes without shared memory, with the partitioned queue `p`. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here });
@@ -29,7 +29,7 @@ async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroke
   return [here, there];
 }
 
-test('#P3 #P13 a receive that does not wait finds a message in whatever partition it lies', async (t) => {
+test('#P3 #P13 a receive without a wait finds a message in any partition', async (t) => {
   const [here, there] = await startTwo(t);
   const seen = new Set<number>();
   for (let i = 0; i < 2 * PARTITIONS; i++) {
@@ -41,7 +41,7 @@ test('#P3 #P13 a receive that does not wait finds a message in whatever partitio
   assert.equal(seen.size, PARTITIONS);
 });
 
-test('#P3 #P13 calling again and again brings the messages of all partitions, each once', async (t) => {
+test('#P3 #P13 repeated receives return the messages of all partitions, each once', async (t) => {
   const [here, there] = await startTwo(t);
   await fillEach(here, 'p', 5 * PARTITIONS);
   for (const [max, count] of [
@@ -60,7 +60,7 @@ test('#P3 #P13 calling again and again brings the messages of all partitions, ea
   assert.deepEqual(await peekAll(here), []);
 });
 
-test('#P3 no receive locks more than it hands out', async (t) => {
+test('#P3 a receive locks no more messages than it returns', async (t) => {
   const [here, there] = await startTwo(t);
   await fillEach(here, 'p', 3 * PARTITIONS);
   const locked: string[] = [];
@@ -75,7 +75,7 @@ test('#P3 no receive locks more than it hands out', async (t) => {
   assert.ok(rest.every(({ broker: { MessageId } }) => !locked.includes(MessageId)));
 });
 
-test('#P3 many receivers at once get each message once', async (t) => {
+test('#P3 concurrent receivers get each message once', async (t) => {
   const [here, there] = await startTwo(t);
   await fillEach(here, 'p', 6 * PARTITIONS);
   const taken: string[] = [];
@@ -93,7 +93,7 @@ test('#P3 many receivers at once get each message once', async (t) => {
   assert.equal(new Set(taken).size, 6 * PARTITIONS);
 });
 
-test('#P3 bodies of several partitions together stay within the size of one answer', async (t) => {
+test('#P3 an answer with messages of several partitions stays within its size limit', async (t) => {
   const broker = await startPartitioned(t);
   for (let i = 0; i < PARTITIONS; i++) {
     expectStatus(await broker.sendBatch('p', [{ Body: 'x'.repeat(900 * 1024) }]), 403);
@@ -109,10 +109,10 @@ test('#P3 bodies of several partitions together stay within the size of one answ
   }
 });
 
-test('#P3 a partition that always has messages does not keep others from their turn', async (t) => {
+test('#P3 a partition that always has messages does not starve the others', async (t) => {
   const [here, there] = await startTwo(t);
   const [busy = '', quiet = ''] = await keysByPartition(here);
-  // What this process has found lets it begin where the messages were.
+  // This process begins its next receives at the partition in which it found messages.
   await sendKeyed(here, 'busy', { PartitionKey: busy });
   assert.equal((await there.receiveAndDelete('p'))?.body, 'busy');
   await sendKeyed(here, 'quiet', { PartitionKey: quiet });
@@ -126,7 +126,7 @@ test('#P3 a partition that always has messages does not keep others from their t
   assert.ok(found.includes('quiet'), `${found.length} receives`);
 });
 
-test('#P3 partitions that all have messages are served about alike', async (t) => {
+test('#P3 partitions that all have messages are read about equally often', async (t) => {
   const broker = await startPartitioned(t, {}, { seed: 'fair' });
   await fillEach(broker, 'p', 20 * PARTITIONS);
   const counts = new Map<number, number>();
@@ -151,7 +151,7 @@ test('#P3 a waiting receive is woken by a message in any partition', async (t) =
   }
 });
 
-test('#P3 a waiting receive finds what another process sent, in any partition, in a few looks', async (t) => {
+test('#P3 a waiting receive finds a message of another process in any partition within seconds', async (t) => {
   const [here, there] = await startTwo(t);
   const keys = await keysByPartition(here);
   await Promise.all(
@@ -167,11 +167,11 @@ test('#P3 a waiting receive finds what another process sent, in any partition, i
   );
 });
 
-test('#P3 a waiting receive asks only some partitions each time it looks', async (t) => {
+test('#P3 a waiting receive reads only some partitions each time it polls', async (t) => {
   const { client, requests } = partitionClient();
   t.after(() => client.destroy());
   const broker = await startPartitioned(t, {}, { client });
-  // At first it reads when scheduled messages come due, too.
+  // The first receive also reads the due times of scheduled messages.
   assert.equal(await broker.receiveAndDelete('p', 0), undefined);
   requests();
   assert.equal(await broker.receiveAndDelete('p', 0), undefined);
@@ -179,8 +179,8 @@ test('#P3 a waiting receive asks only some partitions each time it looks', async
   assert.equal(await broker.receiveAndDelete('p', 3), undefined);
   const waiting = requests();
   assert.equal(waiting.size, PARTITIONS);
-  // All partitions first and last, and five to seven looks in between at four partitions each. A due time is known for
-  // a second, so in three seconds a look also reads each partition's header up to twice.
+  // All partitions first and last, and five to seven polls in between of four partitions each. A due time is cached
+  // for a second, so in three seconds the polls also read each partition's header up to twice.
   const headers = 2 * PARTITIONS;
   assert.ok(sum(waiting) <= 2 * PARTITIONS + 7 * 4 + headers, `${sum(waiting)} requests`);
 });
@@ -189,7 +189,7 @@ function sum(counts: ReadonlyMap<number, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-test('#P14 a peek shows messages in the order of their numbers, partition by partition', async (t) => {
+test('#P14 a peek returns messages in the order of their sequence numbers, partition by partition', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker, 'p', 3 * PARTITIONS);
   const numbers = (await broker.peek('p')).map(({ broker: { SequenceNumber } }) => SequenceNumber);
@@ -201,7 +201,7 @@ test('#P14 a peek shows messages in the order of their numbers, partition by par
   const middle = 7 * 2 ** 48 + 2;
   const from = await broker.peek('p', { from: middle, max: 4 });
   assert.deepEqual(
-    from.map((message) => [partitionOf(message), placeOf(message)]),
+    from.map((message) => [partitionOf(message), numberInPartition(message)]),
     [
       [7, 2],
       [7, 3],
@@ -213,7 +213,7 @@ test('#P14 a peek shows messages in the order of their numbers, partition by par
   assert.deepEqual(await broker.peek('p', { from: 16 * 2 ** 48 }), []);
 });
 
-test('#P14 a peek may show fewer than asked for; going on after the last shows all, each once', async (t) => {
+test('#P14 a peek may return fewer messages than requested, and repeated peeks return each message once', async (t) => {
   const broker = await startPartitioned(t);
   for (let i = 0; i < PARTITIONS; i++) {
     const bodies = Array.from({ length: 4 }, (_, k) => ({ Body: `${i}.${k}`.padEnd(50 * 1024) }));
@@ -225,7 +225,7 @@ test('#P14 a peek may show fewer than asked for; going on after the last shows a
   assert.equal(shown.length, 4 * PARTITIONS);
 });
 
-test('#P1 locks that run out bring messages of all partitions back, and used-up ones to the dead letters', async (t) => {
+test('#P1 messages of all partitions are delivered again when their locks expire, and then dead-lettered', async (t) => {
   const broker = await startPartitioned(t, { MaxDeliveryCount: '2' });
   await fillEach(broker);
   for (let delivery = 1; delivery <= 2; delivery++) {
@@ -238,14 +238,14 @@ test('#P1 locks that run out bring messages of all partitions back, and used-up 
     }
     broker.clock.advance({ minutes: 1 });
   }
-  // Nobody receives from the queue: the dead-letter queue looks by itself.
+  // No client receives from the queue: the receive of the dead letters finds the lapsed ones itself.
   const dead = await drain(broker, DEAD);
   assert.equal(dead.length, PARTITIONS);
   assert.equal(byPartition(dead).size, PARTITIONS);
   assert.deepEqual(await drain(broker), []);
 });
 
-test('#P1 scheduled messages come due in the partition they lie in', async (t) => {
+test('#P1 scheduled messages come due in their own partitions', async (t) => {
   const broker = await startPartitioned(t);
   const at = (seconds: number) => ({ ScheduledEnqueueTimeUtc: isoInstant({ seconds }) });
   for (let i = 0; i < PARTITIONS; i++) await sendKeyed(broker, `${i}`, at(60));
@@ -270,7 +270,7 @@ test('#P1 the sweep activates scheduled messages of all partitions', async (t) =
   assert.deepEqual(states, Array(PARTITIONS).fill('Active'));
 });
 
-test('#P1 a message abandoned in its partition is had again there', async (t) => {
+test('#P1 an abandoned message is delivered again from the same partition', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker);
   const [first] = await broker.peekLockMany('p', 1);

@@ -13,7 +13,7 @@ import {
   startPartitioned,
 } from './partitioned.ts';
 
-test('#P1 a batch delete is for plain entities', async (t) => {
+test('#P1 a batch delete is refused for a partitioned queue', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker);
   const enqueuedBefore = new Date(broker.clock.now() + 1000).toISOString();
@@ -51,7 +51,7 @@ test('#P1 messages of all partitions are completed, abandoned, deferred, dead-le
   assert.deepEqual(again.map(partitionOf).sort(), dead.map(partitionOf).sort());
 });
 
-test('#P1 deferred messages are received by numbers of one partition at a time', async (t) => {
+test('#P1 a receive of deferred messages is refused for sequence numbers of different partitions', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker, 'p', 2 * PARTITIONS);
   const locked = await broker.peekLockMany('p', 2 * PARTITIONS);
@@ -72,7 +72,7 @@ test('#P1 deferred messages are received by numbers of one partition at a time',
   }
 });
 
-test('#P1 what an operator does to single messages reaches any partition', async (t) => {
+test('#P1 operator actions by sequence number reach messages of every partition', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker);
   const shown = await peekAll(broker);

@@ -19,7 +19,7 @@ import {
   startPartitioned,
 } from './partitioned.ts';
 
-/** A plain queue `q` and a partitioned one `p`, both used and known to the process. */
+/** A plain queue `q` and a partitioned queue `p`, both cached by the process. */
 async function startBoth(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
   const broker = await startPartitioned(t, {}, options);
   expectStatus(await broker.createQueue('q'), 201);
@@ -32,7 +32,7 @@ async function startBoth(t: TestContext, options: StartOptions = {}): Promise<Te
 
 const SMALL = Array.from({ length: 100 }, (_, i) => ({ Body: `order ${i} `.padEnd(200, `${i}`) }));
 
-test('#P4 a send to a partitioned queue costs what one to a plain queue costs', async (t) => {
+test('#P4 a send to a partitioned queue costs the same as to a plain queue', async (t) => {
   const broker = await startBoth(t);
   const sends: readonly ((path: string) => Promise<unknown>)[] = [
     (path) => broker.send(path, 'x'),
@@ -45,7 +45,7 @@ test('#P4 a send to a partitioned queue costs what one to a plain queue costs', 
   }
 });
 
-test('#P4 a busy receive writes what one of a plain queue writes, and asks one partition more at most', async (t) => {
+test('#P4 a receive from a busy partitioned queue writes the same as from a plain queue, and reads at most one partition more', async (t) => {
   const broker = await startBoth(t);
   for (const path of ['p', 'q']) {
     for (let i = 0; i < PARTITIONS; i++) expectStatus(await broker.sendBatch(path, SMALL), 201);
@@ -55,13 +55,13 @@ test('#P4 a busy receive writes what one of a plain queue writes, and asks one p
     const partitioned = await broker.units(() => broker.peekLockMany('p', max));
     t.diagnostic(`${max}: ${JSON.stringify({ plain, partitioned })}`);
     assert.equal(partitioned.write, plain.write);
-    // One partition more, and the head of one that nobody has asked.
+    // One partition more, and the header of one that was not read yet.
     assert.ok(partitioned.requests <= plain.requests + 4);
     assert.ok(partitioned.roundTrips <= plain.roundTrips + 1);
   }
 });
 
-test('#P4 what passes through a partitioned queue costs as many write units a message', async (t) => {
+test('#P4 sending, receiving and completing through a partitioned queue costs as many write units as through a plain one', async (t) => {
   const broker = await startBoth(t);
   const pass = async (path: string) => {
     for (let i = 0; i < PARTITIONS; i++) expectStatus(await broker.sendBatch(path, SMALL), 201);
@@ -81,7 +81,7 @@ test('#P4 what passes through a partitioned queue costs as many write units a me
   assert.ok(partitioned.read <= plain.read * 1.5 + 2 * PARTITIONS);
 });
 
-test('#P4 a receive that finds nothing asks each partition once', async (t) => {
+test('#P4 a receive that finds no message reads each partition once', async (t) => {
   const broker = await startBoth(t);
   assert.equal(await broker.peekLock('p'), undefined);
   const plain = await broker.units(() => broker.peekLock('q'));
@@ -89,24 +89,24 @@ test('#P4 a receive that finds nothing asks each partition once', async (t) => {
   t.diagnostic(JSON.stringify({ plain, partitioned }));
   assert.equal(partitioned.write, 0);
   // In requests, since not every engine reports the read unit of a query that finds nothing.
-  // Where the machine is slow, what is remembered of schedules is read anew.
+  // On a slow machine the cached due times expire and are read again.
   assert.ok(partitioned.requests <= (plain.requests + 1) * PARTITIONS);
   assert.ok(partitioned.roundTrips <= plain.roundTrips * 4);
 });
 
-test('#P4 an idle wait costs a few partitions each time it looks', async (t) => {
+test('#P4 a waiting receive costs four partitions each time it polls', async (t) => {
   const broker = await startBoth(t);
   const plain = await broker.units(() => broker.peekLock('q', 3));
   const partitioned = await broker.units(() => broker.peekLock('p', 3));
   t.diagnostic(JSON.stringify({ plain, partitioned }));
   assert.equal(partitioned.write, 0);
-  // Four partitions for each look at a plain queue; all of them first and last, twice if a process remembers that
-  // messages were there. A due time is known for a second, so each header is read up to twice more in three seconds.
+  // Four partitions for each poll of a plain queue; all of them first and last, twice if the process has a hint that
+  // messages were there. A due time is cached for a second, so each header is read up to twice more in three seconds.
   const headers = 2 * PARTITIONS;
   assert.ok(partitioned.requests <= 4 * plain.requests + 4 * PARTITIONS + headers);
 });
 
-test('#P4 #P11 what is forwarded to a partitioned topic lies once for all of its subscriptions', async (t) => {
+test('#P4 #P11 a body that is forwarded to a partitioned topic is stored once for all of its subscriptions', async (t) => {
   const broker = await startBroker(t);
   const writes: number[] = [];
   for (const [topic, settings] of Object.entries({ plain: {}, partitioned: PARTITIONED })) {
@@ -122,11 +122,11 @@ test('#P4 #P11 what is forwarded to a partitioned topic lies once for all of its
   }
   const [plain = 0, partitioned = 0] = writes;
   t.diagnostic(`${plain}, ${partitioned}`);
-  // A counter more, a block for each subscription, a set of those who share; but no body again.
+  // One more counter, a block for each subscription and the references; but no second copy of the bodies.
   assert.ok(partitioned <= plain + 1 + 3 * 2 + 1 + 1, `${plain}, ${partitioned}`);
 });
 
-/** What a queue does with so many calls, counted by item collection. */
+/** The load of each item collection while a queue takes this many sends and is drained. */
 async function loadsOf(
   broker: TestBroker,
   units: CollectionUnits,
@@ -147,7 +147,7 @@ async function loadsOf(
   return units.take();
 }
 
-test('#P1 #P4 sixteen partitions move at least fourteen times as much as one before any is too busy', async (t) => {
+test('#P1 #P4 sixteen partitions reach at least fourteen times the throughput of one before DynamoDB throttles', async (t) => {
   const client = engineClient();
   t.after(() => client.destroy());
   const units = new CollectionUnits(client);
@@ -162,8 +162,8 @@ test('#P1 #P4 sixteen partitions move at least fourteen times as much as one bef
     const plain = await loadsOf(broker, units, 'q', work);
     const partitioned = await loadsOf(broker, units, 'p', work);
     const ratio = secondsFor(plain) / secondsFor(partitioned);
-    t.diagnostic(`${ratio.toFixed(1)} times as much; ${writes(plain)}, ${writes(partitioned)}`);
-    assert.ok(ratio >= 14, `${ratio} times as much`);
+    t.diagnostic(`throughput × ${ratio.toFixed(1)}; ${writes(plain)}, ${writes(partitioned)}`);
+    assert.ok(ratio >= 14, `throughput × ${ratio}`);
     assert.ok(writes(partitioned) <= writes(plain) * 1.01);
   }
 });

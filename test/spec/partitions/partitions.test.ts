@@ -11,16 +11,16 @@ import {
   createPartitioned,
   drain,
   fillEach,
+  numberInPartition,
   PARTITIONED,
   PARTITIONS,
   partitionOf,
   peekAll,
-  placeOf,
   sendKeyed,
   startPartitioned,
 } from './partitioned.ts';
 
-test('#P7 messages without a key go from partition to partition in turn', async (t) => {
+test('#P7 messages without a key go to the partitions in turn', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker, 'p', 2 * PARTITIONS);
   const groups = byPartition(await peekAll(broker));
@@ -28,7 +28,7 @@ test('#P7 messages without a key go from partition to partition in turn', async 
   for (const messages of groups.values()) assert.equal(messages.length, 2);
 });
 
-test('#P7 each partition has numbers of its own, without gaps, and itself in their top bits', async (t) => {
+test('#P7 each partition has its own sequence numbers without gaps, with the partition in their top bits', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker, 'p', 3 * PARTITIONS);
   const groups = byPartition(await peekAll(broker));
@@ -36,10 +36,11 @@ test('#P7 each partition has numbers of its own, without gaps, and itself in the
     [...groups.keys()],
     Array.from({ length: PARTITIONS }, (_, partition) => partition),
   );
-  for (const messages of groups.values()) assert.deepEqual(messages.map(placeOf), [1, 2, 3]);
+  for (const messages of groups.values())
+    assert.deepEqual(messages.map(numberInPartition), [1, 2, 3]);
 });
 
-test('#P7 two processes do not begin at the same partition but by chance', async (t) => {
+test('#P7 each process begins at a random partition', async (t) => {
   const first = await startPartitioned(t);
   const firsts = new Set<number>();
   for (let process = 0; process < 8; process++) {
@@ -49,11 +50,11 @@ test('#P7 two processes do not begin at the same partition but by chance', async
     assert.ok(message);
     firsts.add(partitionOf(message));
   }
-  assert.ok(firsts.size > 2, `they began at ${[...firsts]}`);
+  assert.ok(firsts.size > 2, `the processes began at ${[...firsts]}`);
 });
 
 for (const key of ['SessionId', 'PartitionKey']) {
-  test(`#P6 #P7 messages of one ${key} lie in one partition, in order`, async (t) => {
+  test(`#P6 #P7 messages with the same ${key} are stored in one partition, in order`, async (t) => {
     const broker = await startPartitioned(t);
     for (let i = 0; i < 40; i++) await sendKeyed(broker, `${i}`, { [key]: `key ${i % 10}` });
     const messages = await peekAll(broker);
@@ -68,11 +69,11 @@ for (const key of ['SessionId', 'PartitionKey']) {
       );
       partitions.add(own.map(partitionOf)[0] ?? -1);
     }
-    assert.ok(partitions.size > 3, `ten keys lie in ${partitions.size} partitions`);
+    assert.ok(partitions.size > 3, `ten keys are in ${partitions.size} partitions`);
   });
 }
 
-test('#P6 SessionId and PartitionKey that are equal are one key', async (t) => {
+test('#P6 a SessionId and a PartitionKey with the same value are the same key', async (t) => {
   const broker = await startPartitioned(t);
   for (const keys of [
     { SessionId: 'a' },
@@ -84,7 +85,7 @@ test('#P6 SessionId and PartitionKey that are equal are one key', async (t) => {
   assert.equal(byPartition(await peekAll(broker)).size, 1);
 });
 
-test('an empty SessionId beside a PartitionKey decides nothing', async (t) => {
+test('an empty SessionId is ignored if the message has a PartitionKey', async (t) => {
   const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
   const [x, y] = [{ PartitionKey: 'x' }, { PartitionKey: 'y', SessionId: '' }];
   await sendKeyed(broker, 'one', { ...x, MessageId: 'm' });
@@ -99,22 +100,22 @@ test('an empty SessionId beside a PartitionKey decides nothing', async (t) => {
   requireRefusal(await transact(broker, [sending('p', sent(x, '3'), sent(y, '4'))]), 400, /differ/);
 });
 
-test('#P6 #134 SessionId and PartitionKey that differ are refused, and nothing is stored', async (t) => {
+test('#P6 #134 a message whose SessionId and PartitionKey differ is refused and not stored', async (t) => {
   const broker = await startPartitioned(t);
   const keys = { SessionId: 'a', PartitionKey: 'b' };
-  const said = /PartitionKey 'b' .*SessionId 'a'/;
-  requireRefusal(await broker.send('p', 'x', keys), 400, said);
-  requireRefusal(await broker.sendBatch('p', [withBroker('x', keys)]), 400, said);
+  const refusal = /PartitionKey 'b' .*SessionId 'a'/;
+  requireRefusal(await broker.send('p', 'x', keys), 400, refusal);
+  requireRefusal(await broker.sendBatch('p', [withBroker('x', keys)]), 400, refusal);
   assert.deepEqual(await peekAll(broker), []);
 });
 
-test('#P6 without duplicate detection a MessageId is no key', async (t) => {
+test('#P6 without duplicate detection the MessageId is not a key', async (t) => {
   const broker = await startPartitioned(t);
   for (let i = 0; i < PARTITIONS; i++) await sendKeyed(broker, 'x', { MessageId: 'same' });
   assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
 });
 
-test('#P6 with duplicate detection a MessageId is the key of a message that has no other', async (t) => {
+test('#P6 with duplicate detection the MessageId is the key of a message that has no other key', async (t) => {
   const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
   for (let i = 0; i < 20; i++) {
     await sendKeyed(broker, 'by its key', { MessageId: `${i}`, PartitionKey: 'a' });
@@ -135,13 +136,13 @@ test('#P6 with duplicate detection a MessageId is the key of a message that has 
   }
 });
 
-test('#P6 with duplicate detection a MessageId that the broker gave is no key', async (t) => {
+test('#P6 with duplicate detection a MessageId that the broker generated is not a key', async (t) => {
   const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
   await fillEach(broker);
   assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
 });
 
-test('#P7 a batch goes into one partition, and the next one into another', async (t) => {
+test('#P7 a batch without keys is stored in one partition, and the next batch in another', async (t) => {
   const broker = await startPartitioned(t);
   for (let batch = 0; batch < 4; batch++) {
     const messages = Array.from({ length: 50 }, (_, i) => ({ Body: `${batch}.${i}` }));
@@ -156,11 +157,11 @@ test('#P7 a batch goes into one partition, and the next one into another', async
 
 test('#P6 a batch whose messages have different keys is refused as a whole', async (t) => {
   const broker = await startPartitioned(t);
-  const said = /need the same SessionId or PartitionKey, or none: one has 'a', another has/;
+  const refusal = /need the same SessionId or PartitionKey, or none: one has 'a', another has/;
   const a = withBroker('a', { PartitionKey: 'a' });
   for (const other of [withBroker('b', { PartitionKey: 'b' }), { Body: 'without' }]) {
     const refused = await broker.sendBatch('p', [a, other]);
-    requireRefusal(refused, 400, said);
+    requireRefusal(refused, 400, refusal);
     assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
   }
   assert.deepEqual(await peekAll(broker), []);
@@ -169,7 +170,7 @@ test('#P6 a batch whose messages have different keys is refused as a whole', asy
   assert.equal(byPartition(await peekAll(broker)).size, 1);
 });
 
-test('#P2 whether an entity is partitioned is said at its creation, and is not the default', async (t) => {
+test('#P2 EnablePartitioning is set when a queue is created, cannot be changed, and is off by default', async (t) => {
   const broker = await startPartitioned(t);
   expectStatus(await broker.createQueue('plain'), 201);
   assert.match((await broker.request('GET', 'plain')).text, /<EnablePartitioning>false</);
@@ -186,7 +187,7 @@ test('#P2 whether an entity is partitioned is said at its creation, and is not t
   assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
 });
 
-test('#P5 sixteen fragments of 1 to 5 GB each; the sum is shown, and taken back', async (t) => {
+test('#P5 MaxSizeInMegabytes of 1 to 5 GB is multiplied by sixteen, and an update accepts the product', async (t) => {
   const broker = await startBroker(t);
   for (const size of [1, 2, 3, 4, 5]) {
     const settings = { MaxSizeInMegabytes: String(size * 1024) };
@@ -202,7 +203,7 @@ test('#P5 sixteen fragments of 1 to 5 GB each; the sum is shown, and taken back'
   requireRefusal(await createPartitioned(broker, 'more', tooLarge), 400, /not one of 1024/);
 });
 
-test('#P2 #P5 Premium: two partitions, and the size that was asked for', async (t) => {
+test('#P2 #P5 a partitioned queue of the Premium tier has two partitions and the requested size', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium' });
   for (const size of [1, 2, 3, 4, 5, 10, 20, 40, 80]) {
     const MaxSizeInMegabytes = String(size * 1024);
@@ -217,7 +218,7 @@ test('#P2 #P5 Premium: two partitions, and the size that was asked for', async (
   for (const messages of groups.values()) assert.equal(messages.length, PARTITIONS / 2);
 });
 
-test('#P15 a namespace has a hundred partitioned queues and topics and no more; others go on', async (t) => {
+test('#P15 a namespace can have a hundred partitioned queues and topics, and further plain ones', async (t) => {
   const broker = await startBroker(t);
   const names = Array.from({ length: 100 }, (_, i) => `e${i}`);
   await eachOf(names, async (name) => {
@@ -234,7 +235,7 @@ test('#P15 a namespace has a hundred partitioned queues and topics and no more; 
   expectStatus(await createPartitioned(broker, 'one-more'), 201);
 });
 
-test('#P12 counts are those of all partitions together', async (t) => {
+test('#P12 the counts of a queue are the sums of its partitions', async (t) => {
   const broker = await startPartitioned(t, { MaxDeliveryCount: '1' });
   await fillEach(broker, 'p', 2 * PARTITIONS);
   const ScheduledEnqueueTimeUtc = new Date(broker.clock.now() + 60_000).toUTCString();
@@ -250,7 +251,7 @@ test('#P12 counts are those of all partitions together', async (t) => {
   assert.deepEqual([total, active, deadLetter, scheduled], [37, 16, 16, 5]);
 });
 
-test('#P12 deleting and purging concern all partitions', async (t) => {
+test('#P12 deleting and purging a queue affects all of its partitions', async (t) => {
   const broker = await startPartitioned(t);
   await fillEach(broker);
   await broker.purge('p');
@@ -262,7 +263,7 @@ test('#P12 deleting and purging concern all partitions', async (t) => {
   assert.deepEqual(await peekAll(broker), []);
 });
 
-test('#P4 any client may use it: the api-version of then, of now, or none', async (t) => {
+test('#P4 a partitioned queue accepts an old, a current and no api-version', async (t) => {
   const broker = await startPartitioned(t);
   for (const query of ['?api-version=2013-10', '?api-version=2021-05', '?timeout=60', '']) {
     expectStatus(await broker.request('POST', `p/messages${query}`, { body: 'x' }), 201);
