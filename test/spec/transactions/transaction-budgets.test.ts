@@ -4,9 +4,9 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { lock, startQueue } from '../queues/queue.ts';
 import { commit, sending, settling } from './transaction.ts';
 
-/** What transactions cost, at the service's price: a write in a transaction is two units. */
+/** The cost of transactions, by the prices of DynamoDB: a write in a transaction is two units. */
 
-/** A queue with one locked message, in a process that knows all entities. */
+/** A process that has cached two queues, each with one message. */
 async function startWarm(t: Parameters<typeof startQueue>[0]): Promise<TestBroker> {
   const broker = await startQueue(t);
   expectStatus(await broker.createQueue('other'), 201);
@@ -14,7 +14,7 @@ async function startWarm(t: Parameters<typeof startQueue>[0]): Promise<TestBroke
   return broker;
 }
 
-test('a completion with two sends to one queue costs 5 units, and 7 under an id', async (t) => {
+test('a completion with two sends to one queue costs 5 write units, and 7 with an id', async (t) => {
   const broker = await startWarm(t);
   for (const [id, budget] of [
     [undefined, 5],
@@ -30,7 +30,7 @@ test('a completion with two sends to one queue costs 5 units, and 7 under an id'
   }
 });
 
-test('a completion with sends to two queues costs 8 units', async (t) => {
+test('a completion with sends to two queues costs 8 write units', async (t) => {
   const broker = await startWarm(t);
   const message = await lock(broker);
   const operations = [settling('complete', 'q', message), sending('q', 'a'), sending('other', 'b')];
@@ -39,7 +39,7 @@ test('a completion with sends to two queues costs 8 units', async (t) => {
   assert.equal(units.write, 8);
 });
 
-test('any settlements in one block are one write, and need no transaction', async (t) => {
+test('all settlements in one block cost one write without a DynamoDB transaction', async (t) => {
   const broker = await startWarm(t);
   await broker.receiveAndDelete('q');
   await commit(broker, [sending('q', 'a', 'b', 'c', 'd')]);
@@ -54,7 +54,7 @@ test('any settlements in one block are one write, and need no transaction', asyn
   assert.deepEqual(units, { read: 1, write: 1, requests: 2, roundTrips: 2 });
 });
 
-test('an answer that is given again costs one read', async (t) => {
+test('a repeated answer costs one read unit', async (t) => {
   const broker = await startWarm(t);
   await commit(broker, [sending('q', 'a')], 'id');
   const units = await broker.units(() => commit(broker, [sending('q', 'a')], 'id'));

@@ -6,11 +6,11 @@ import { expectStatus } from '../../support/test-broker.ts';
 import { bodies, lock, startQueue } from '../queues/queue.ts';
 import { commit, refusalOf, sending, settling, transact } from './transaction.ts';
 
-/** A transaction with an id of its client's own is carried out once, however often it is asked for. */
+/** A transaction with a client-assigned id is carried out once, however often it is requested. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-test('who asks again under the same id gets the same answer, and nothing is done twice', async (t) => {
+test('a repeated request with the same id gets the same answer and changes nothing', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   expectStatus(await broker.putEntity('topic', 'TopicDescription', {}), 201);
   const [a, b] = await broker.peekLockMany('q', 2);
@@ -31,7 +31,7 @@ test('who asks again under the same id gets the same answer, and nothing is done
   assert.deepEqual(bodies(await broker.peek('q')), ['b', 'c', 'd']);
 });
 
-test('an id is forgotten after a day', async (t) => {
+test('an id can be used again after a day', async (t) => {
   const broker = await startQueue(t);
   const operations = [sending('q', 'a')];
   assert.deepEqual(await commit(broker, operations, 'once'), [{ sequenceNumbers: [1] }]);
@@ -40,7 +40,7 @@ test('an id is forgotten after a day', async (t) => {
   assert.deepEqual(await commit(broker, operations, 'once'), [{ sequenceNumbers: [2] }]);
 });
 
-test('an id that stands for another transaction is refused', async (t) => {
+test('a transaction with the id of another one is refused', async (t) => {
   const broker = await startQueue(t);
   await commit(broker, [sending('q', 'a')], 'id');
   const answer = await transact(broker, [sending('q', 'b')], 'id');
@@ -48,12 +48,12 @@ test('an id that stands for another transaction is refused', async (t) => {
   assert.equal(refusalOf(answer).code, 'InvalidOperation');
   assert.match(refusalOf(answer).message, /^The id 'id' is that of another transaction/);
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
-  // Without the id, or under another one, it is a transaction like any other.
+  // Without an id, or with another one, the same transaction is carried out.
   await commit(broker, [sending('q', 'b')]);
   await commit(broker, [sending('q', 'b')], 'id 2');
 });
 
-test('ids of two namespaces have nothing to do with each other', async (t) => {
+test('the same id can be used in two namespaces', async (t) => {
   const one = await startQueue(t);
   const other = await startQueue(t);
   await commit(one, [sending('q', 'a')], 'id');
@@ -61,7 +61,7 @@ test('ids of two namespaces have nothing to do with each other', async (t) => {
   assert.deepEqual(bodies(await other.peek('q')), ['b']);
 });
 
-test('a refusal for a lost lock stays the answer under its id; what may pass later is tried anew', async (t) => {
+test('a refusal for a lost lock is repeated under its id, and a retryable transaction is tried again', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT5S' }, 'a');
   const a = await lock(broker);
   broker.clock.advance({ ms: 5000 });
@@ -77,7 +77,7 @@ test('a refusal for a lost lock stays the answer under its id; what may pass lat
   await commit(broker, [sending('none', 'b')], 'early');
 });
 
-test('asked for at once by many, on several processes, a transaction is carried out once', async (t) => {
+test('a transaction that several processes receive concurrently is carried out once', async (t) => {
   const broker = await startQueue(t);
   const beside = await startBroker(t, { beside: broker });
   for (let round = 0; round < 10; round++) {
@@ -96,7 +96,7 @@ test('asked for at once by many, on several processes, a transaction is carried 
   }
 });
 
-test('a transaction whose answer was lost tells under its id what became of it', async (t) => {
+test('a repeated request with the id of a transaction whose answer was lost gets its outcome', async (t) => {
   const faults = startFaults();
   t.after(() => faults.client.destroy());
   const broker = await startBroker(t, { client: faults.client });
@@ -124,5 +124,5 @@ test('a transaction whose answer was lost tells under its id what became of it',
     if (first.status === 200) assert.equal(again.text, first.text);
     assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), [`out ${round}`]);
   }
-  assert.ok(unknown > 0 && unknown < 60, `${unknown} of 60 were in doubt`);
+  assert.ok(unknown > 0 && unknown < 60, `${unknown} of 60 had an unknown outcome`);
 });

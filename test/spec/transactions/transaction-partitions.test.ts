@@ -4,30 +4,30 @@ import { expectStatus, type Received } from '../../support/test-broker.ts';
 import { bodies, lock, startQueue } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling } from './transaction.ts';
 
-/** Transactions with partitioned entities: all of one happens in one partition (semantics U10, U11, U12). */
+/** Transactions with partitioned entities: all operations use one partition (semantics U10, U11, U12). */
 
 const PARTITIONED = { EnablePartitioning: 'true' };
 const INVALID = { status: 400, code: 'InvalidOperation' };
-/** A key of the first of 16 partitions, and one of another. */
+/** A key of the first of 16 partitions, and a key of another one. */
 const KEY = 'k26';
 const ELSEWHERE = 'k0';
 
 const keyed = (Body: string, BrokerProperties: object) => ({ Body, BrokerProperties });
 
-/** The token of a message as if it lay in the partition after its own. */
+/** The message with the lock token that it would have in the next partition. */
 function elsewhere(message: Received): Received {
   const { LockToken } = message.broker;
   const first = (Number.parseInt(LockToken.slice(0, 2), 16) + 1).toString(16).padStart(2, '0');
   return { ...message, broker: { ...message.broker, LockToken: `${first}${LockToken.slice(2)}` } };
 }
 
-test('#132 #P9 all messages for a partitioned queue have one and the same key', async (t) => {
+test('#132 #P9 all messages that a transaction sends to a partitioned queue must have the same key', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   for (const messages of [
     ['without'],
     [keyed('a', { PartitionKey: KEY }), 'without'],
     [keyed('a', { PartitionKey: KEY }), keyed('b', { PartitionKey: ELSEWHERE })],
-    // Two keys are two keys, even in one partition.
+    // Different keys are refused, even if they belong to the same partition.
     [keyed('a', { PartitionKey: KEY }), keyed('b', { PartitionKey: 'k37' })],
     [keyed('a', { PartitionKey: KEY }), keyed('b', { MessageId: KEY, SessionId: 's' })],
     [keyed('a', { MessageId: '1' }), keyed('b', { MessageId: '2' })],
@@ -44,27 +44,27 @@ test('#132 #P9 all messages for a partitioned queue have one and the same key', 
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['a', 'b', 'c']);
 });
 
-test('#133 #P10 a transaction does not send to two sessions of a partitioned queue', async (t) => {
+test('#133 #P10 a transaction that sends to two sessions of a partitioned queue is refused', async (t) => {
   const broker = await startQueue(t, { ...PARTITIONED, RequiresSession: 'true' });
   const two = [keyed('a', { SessionId: 's1' }), keyed('b', { SessionId: 's2' })];
   const refusal = await requireRefused(t, broker, [sending('q', ...two)], INVALID);
   assert.match(refusal.message, /must have the same key; 's1' and 's2' differ/);
 });
 
-test('#P10 a message for a partitioned queue with sessions has a SessionId', async (t) => {
+test('#P10 a message for a partitioned queue with sessions must have a SessionId', async (t) => {
   const broker = await startQueue(t, { ...PARTITIONED, RequiresSession: 'true' });
   const operations = [sending('q', keyed('a', { PartitionKey: 's' }))];
   const refusal = await requireRefused(t, broker, operations, INVALID);
   assert.match(refusal.message, /must have a SessionId/);
 });
 
-test('#134 #P10 SessionId and PartitionKey of a message in a transaction do not differ', async (t) => {
+test('#134 #P10 a message in a transaction whose SessionId and PartitionKey differ is refused', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   const operations = [sending('q', keyed('a', { SessionId: 's', PartitionKey: 'p' }))];
   await requireRefused(t, broker, operations, { ...INVALID, operation: 0 });
 });
 
-test('#P9 messages of two partitions are not completed in one transaction', async (t) => {
+test('#P9 a transaction that completes messages of two partitions is refused', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   await commit(broker, [sending('q', ...['a', 'b'].map((b) => keyed(b, { PartitionKey: KEY })))]);
   const [a, b] = await broker.peekLockMany('q', 2);
@@ -75,7 +75,7 @@ test('#P9 messages of two partitions are not completed in one transaction', asyn
   await commit(broker, [settling('complete', 'q', a), settling('complete', 'q', b)]);
 });
 
-test('#P9 sends and settlements meet in one partition', async (t) => {
+test('#P9 the sends and settlements of a transaction must use the same partition', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   await commit(broker, [sending('q', keyed('a', { PartitionKey: KEY }))]);
   const a = await lock(broker);
@@ -91,7 +91,7 @@ test('#P9 sends and settlements meet in one partition', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q')), ['b']);
 });
 
-test('#P9 ViaPartitionKey is the key in the entity that is settled on, PartitionKey where a message goes', async (t) => {
+test('#P9 ViaPartitionKey is the key in the entity that is settled, PartitionKey the key in the destination', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   for (const name of ['one', 'two']) expectStatus(await broker.createQueue(name), 201);
   await commit(broker, [sending('q', keyed('a', { PartitionKey: KEY }))]);
@@ -116,7 +116,7 @@ test('#P9 ViaPartitionKey is the key in the entity that is settled on, Partition
   }
 });
 
-test('#P9 where nothing is settled, messages go via the entity that is sent to first', async (t) => {
+test('#P9 without settlements, the via entity is the destination of the first send', async (t) => {
   const broker = await startQueue(t, PARTITIONED);
   expectStatus(await broker.createQueue('other'), 201);
   const first = sending('q', keyed('a', { PartitionKey: KEY }));
@@ -126,7 +126,7 @@ test('#P9 where nothing is settled, messages go via the entity that is sent to f
   assert.deepEqual(bodies(await broker.peek('other')), ['b', 'c']);
 });
 
-test('#P9 messages of a subscription of a partitioned topic go via the topic', async (t) => {
+test('#P9 for messages of a subscription of a partitioned topic, the topic is the via entity', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.putEntity('topic', 'TopicDescription', PARTITIONED), 201);
   const path = 'topic/Subscriptions/s';

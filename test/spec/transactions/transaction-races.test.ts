@@ -7,7 +7,7 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 import { bodies, having } from '../queues/queue.ts';
 import { commit, refusalOf, sending, settling, transact } from './transaction.ts';
 
-/** What happens to a transaction while it is on its way: after it has looked, before it is written. */
+/** Changes by other processes after a transaction has read the stored state and before it writes. */
 
 interface Race {
   readonly slow: TestBroker;
@@ -29,7 +29,7 @@ async function startRace(t: TestContext): Promise<Race> {
   return { slow, quick, held, meanwhile: beforeNextTransaction };
 }
 
-test('#129 a lock that is lost on the way refuses the transaction, and names the operation', async (t) => {
+test('#129 a transaction that loses a lock before its write is refused, and the answer names the operation', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a, b] = held;
   assert.ok(a && b);
@@ -48,7 +48,7 @@ test('#129 a lock that is lost on the way refuses the transaction, and names the
   await commit(slow, [settling('complete', 'q', a)]);
 });
 
-test('what others settle in the same block on the way does not disturb a transaction', async (t) => {
+test('a transaction succeeds although other messages of its block are settled before its write', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a, b, c] = held;
   assert.ok(a && b && c);
@@ -62,14 +62,14 @@ test('what others settle in the same block on the way does not disturb a transac
   assert.deepEqual(bodies(await slow.peek('q')), ['new']);
   assert.deepEqual(bodies(await slow.receiveAndDeleteMany('q', 9)), ['new']);
   assert.deepEqual(bodies(await slow.receiveAndDeleteMany('q/$deadletterqueue', 9)), ['c']);
-  // The emptied block stays as long as it is known that nothing can be had in front.
+  // The empty block is stored until the scan hint that skips the blocks before it has expired.
   slow.clock.advance({ ms: 30_000 });
   assert.deepEqual(await slow.receiveAndDeleteMany('q', 9), []);
   await slow.units(async () => {});
-  assert.equal(await stored.ofEntity(id), 1, 'only the head is left');
+  assert.equal(await stored.ofEntity(id), 1, 'only the partition header is left');
 });
 
-test('a transaction that is carried out elsewhere on the way gives that answer', async (t) => {
+test('a transaction that another process carries out first gets the same answer', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a] = held;
   assert.ok(a);
@@ -82,12 +82,12 @@ test('a transaction that is carried out elsewhere on the way gives that answer',
   assert.deepEqual(bodies(await slow.peek('q')), ['b', 'c', 'new']);
 });
 
-test('once a lost lock was told under an id, no attempt on its way can succeed', async (t) => {
+test('after a transaction was answered with a lost lock, no concurrent attempt with its id can succeed', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a] = held;
   assert.ok(a);
   const operations = [settling('complete', 'q', a), sending('q', 'new')];
-  // The slow attempt has seen the lock live, and nobody takes the message after it has run out.
+  // The slow attempt has read a live lock, and no receiver locks the message after that lock expired.
   meanwhile(async () => {
     slow.clock.advance({ ms: 30_000 });
     const answer = await transact(quick, operations, 'id');
@@ -98,7 +98,7 @@ test('once a lost lock was told under an id, no attempt on its way can succeed',
   assert.deepEqual(bodies(await slow.peek('q')), ['a', 'b', 'c']);
 });
 
-test('a queue that is deleted on the way has its transaction refused or gone with it', async (t) => {
+test('a transaction stores no message in a queue that is deleted and created again before its write', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a] = held;
   assert.ok(a);

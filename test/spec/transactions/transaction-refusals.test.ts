@@ -5,15 +5,15 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 import { bodies, DEAD, lock, startQueue } from '../queues/queue.ts';
 import { commit, refusalOf, requireRefused, sending, settling, transact } from './transaction.ts';
 
-/** What no transaction may hold: refused, with nothing changed and the locks as they were. */
+/** Invalid transactions are refused; nothing is changed, and the locks stay live. */
 
-interface Scene {
+interface Fixture {
   readonly broker: TestBroker;
   readonly held: Received;
 }
 
 /** A message locked in `q`, and entities of all kinds. */
-async function startScene(t: TestContext): Promise<Scene> {
+async function startFixture(t: TestContext): Promise<Fixture> {
   const broker = await startQueue(t, {}, 'held');
   expectStatus(await broker.createQueue('sessions', { RequiresSession: 'true' }), 201);
   expectStatus(await broker.createQueue('closed', { Status: 'SendDisabled' }), 201);
@@ -28,7 +28,7 @@ const LOST = { status: 404, code: 'MessageLockLost', operation: 1 };
 
 const ROWS: readonly (readonly [
   what: string,
-  operation: (scene: Scene) => object,
+  operation: (fixture: Fixture) => object,
   expected: { readonly status: number; readonly code: string; readonly operation?: number },
 ])[] = [
   [
@@ -37,7 +37,7 @@ const ROWS: readonly (readonly [
     { status: 410, code: 'MessagingEntityNotFound', operation: 1 },
   ],
   [
-    'a message that a disabled queue would never take',
+    'a message to a disabled queue that is too large for any queue',
     () => sending('closed', 'x'.repeat(257 * 1024)),
     { status: 403, code: 'MessageSizeExceeded', operation: 1 },
   ],
@@ -54,20 +54,16 @@ const ROWS: readonly (readonly [
     INVALID,
   ],
   ['a message without a body', () => ({ send: 'q', messages: [{}] }), ARGUMENT],
-  ['a send of nothing', () => ({ send: 'q', messages: [] }), ARGUMENT],
+  ['a send with an empty array of messages', () => ({ send: 'q', messages: [] }), ARGUMENT],
   ['a send without messages', () => ({ send: 'q' }), ARGUMENT],
+  ['a settlement at a topic', ({ held }) => settling('complete', 'topic', held), INVALID],
   [
-    'a settlement of messages of a topic',
-    ({ held }) => settling('complete', 'topic', held),
-    INVALID,
-  ],
-  [
-    'a lock token that nobody has',
+    'an unknown lock token',
     () => ({ complete: 'q', lockToken: '7da9cfd5-40d5-4bb1-8d64-ec5a52e1c547' }),
     LOST,
   ],
-  ['a lock token that is none', () => ({ complete: 'q', lockToken: 'x' }), LOST],
-  ['a renewal of a lock that nobody has', () => ({ renew: 'q', lockToken: 'x' }), LOST],
+  ['an invalid lock token', () => ({ complete: 'q', lockToken: 'x' }), LOST],
+  ['a renewal with an invalid lock token', () => ({ renew: 'q', lockToken: 'x' }), LOST],
   ['a settlement without a lock token', () => ({ complete: 'q' }), ARGUMENT],
   ['a misspelt field', ({ held }) => settling('abandon', 'q', held, { delay: 1 }), ARGUMENT],
   [
@@ -86,20 +82,20 @@ const ROWS: readonly (readonly [
     ARGUMENT,
   ],
   ['an operation without a verb', () => ({ receive: 'q' }), ARGUMENT],
-  ['a verb that every object has', () => ({ toString: 'q' }), ARGUMENT],
-  ['an operation that is a text', () => 'send' as unknown as object, ARGUMENT],
-  ['an entity that is no text', () => ({ send: 7, messages: [{ Body: 'x' }] }), ARGUMENT],
-  ['an entity whose name is none', () => sending('a//b', 'x'), ARGUMENT],
+  ['a verb that is a method of every object', () => ({ toString: 'q' }), ARGUMENT],
+  ['an operation that is a string', () => 'send' as unknown as object, ARGUMENT],
+  ['an entity that is not a string', () => ({ send: 7, messages: [{ Body: 'x' }] }), ARGUMENT],
+  ['an invalid entity name', () => sending('a//b', 'x'), ARGUMENT],
 ];
 
 for (const [what, operation, expected] of ROWS) {
-  test(`#129 ${what} refuses the whole transaction`, async (t) => {
-    const scene = await startScene(t);
-    const { broker, held } = scene;
+  test(`#129 a transaction with ${what} is refused as a whole`, async (t) => {
+    const fixture = await startFixture(t);
+    const { broker, held } = fixture;
     await requireRefused(
       t,
       broker,
-      [sending('q', 'new'), operation(scene), settling('complete', 'q', held)],
+      [sending('q', 'new'), operation(fixture), settling('complete', 'q', held)],
       expected,
     );
     assert.equal(await broker.complete(held), 200);
@@ -138,7 +134,7 @@ const BODIES: readonly (readonly [body: string, sentence: RegExp])[] = [
   ],
 ];
 
-test('a body that cannot be read is refused in JSON, with a sentence', async (t) => {
+test('an invalid request body is refused in JSON with a message', async (t) => {
   const broker = await startQueue(t);
   for (const [body, sentence] of BODIES) {
     const answer = await broker.request('POST', '$transactions', { body });
@@ -153,7 +149,7 @@ test('a body that cannot be read is refused in JSON, with a sentence', async (t)
   assert.ok(answer.status < 500, answer.text.slice(0, 300));
 });
 
-test('a transaction of more bytes than can be written at once is refused', async (t) => {
+test('a transaction that exceeds the size limit of DynamoDB transactions is refused', async (t) => {
   const broker = await startQueue(t);
   for (let i = 0; i < 75; i++) expectStatus(await broker.send('q', `${i}`), 201);
   const held = await broker.peekLockMany('q', 75);
@@ -186,7 +182,7 @@ test('an id may be any text of up to 128 characters', async (t) => {
   assert.equal((await broker.peek('q')).length, 7);
 });
 
-test('Basic has no transactions', async (t) => {
+test('the Basic tier refuses transactions', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   expectStatus(await broker.createQueue('q'), 201);
   const answer = await transact(broker, [sending('q', 'x')]);
@@ -198,7 +194,7 @@ test('Basic has no transactions', async (t) => {
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('an entity that was made anew under its name takes part in a transaction', async (t) => {
+test('a queue that was deleted and created again takes part in a transaction', async (t) => {
   const broker = await startQueue(t);
   const beside = await startBroker(t, { beside: broker });
   await commit(beside, [sending('q', 'old')]);

@@ -5,9 +5,9 @@ import { expectStatus } from '../../support/test-broker.ts';
 import { bodies, DEAD, isoInstant, lock, startQueue } from '../queues/queue.ts';
 import { commit, sending, settling, transact } from './transaction.ts';
 
-/** What transactions send: to several entities, for later, and large. */
+/** Transactions that send to several entities, schedule messages and send large ones. */
 
-test('messages are sent to two other entities with the completion of the one they come from', async (t) => {
+test('a transaction completes a message and sends to two other entities', async (t) => {
   const broker = await startQueue(t, {}, 'order');
   for (const name of ['billing', 'packing']) expectStatus(await broker.createQueue(name), 201);
   const order = await lock(broker);
@@ -22,7 +22,7 @@ test('messages are sent to two other entities with the completion of the one the
   assert.deepEqual(bodies(await broker.peek('packing')), ['pack', 'label']);
 });
 
-test('messages can be scheduled in a transaction, and come due', async (t) => {
+test('messages can be scheduled in a transaction, and come due later', async (t) => {
   const broker = await startQueue(t, {}, 'now');
   const message = await lock(broker);
   const later = { BrokerProperties: { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) } };
@@ -36,7 +36,7 @@ test('messages can be scheduled in a transaction, and come due', async (t) => {
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['later', 'later too']);
 });
 
-test('large messages are sent in a transaction, and moved in one', async (t) => {
+test('large messages can be sent, and abandoned or dead-lettered, in a transaction', async (t) => {
   const broker = await startQueue(t, { MaxMessageSizeInKilobytes: '1024' });
   const large = Array.from({ length: 3 }, (_, i) => `${i}`.repeat(1000) + randomText(100_000));
   await commit(broker, [sending('q', ...large)]);
@@ -54,7 +54,7 @@ test('large messages are sent in a transaction, and moved in one', async (t) => 
 });
 
 let state = 1;
-/** Text that cannot be compressed much; the same in every run. */
+/** Text that compresses badly; the same in every run. */
 function randomText(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -64,7 +64,7 @@ function randomText(length: number): string {
   return text.slice(0, length);
 }
 
-test('the bodies of a transaction that is refused are not left behind', async (t) => {
+test('a refused transaction leaves no stored bodies', async (t) => {
   const broker = await startQueue(t, { MaxMessageSizeInKilobytes: '1024' }, 'a');
   expectStatus(await broker.putEntity('wide', 'TopicDescription', {}), 201);
   for (let i = 0; i < 100; i++) {

@@ -7,7 +7,7 @@ import { createSubscription, createTopic, subscription } from '../../support/top
 import { bodies } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling, transact } from './transaction.ts';
 
-/** Transactions where messages lie by session, or where duplicates are detected. */
+/** Transactions with queues that require sessions or detect duplicates. */
 
 const SESSIONS = { LockDuration: 'PT1M', RequiresSession: 'true' };
 
@@ -24,7 +24,7 @@ function inSession(Body: string, SessionId: string, more: object = {}): object {
 }
 
 for (const partitioned of ['false', 'true']) {
-  test(`#P10 messages of a session are settled, and others sent, all or nothing (partitioned: ${partitioned})`, async (t) => {
+  test(`#P10 a transaction settles messages of a session and sends to another queue (partitioned: ${partitioned})`, async (t) => {
     const broker = await start(t, { EnablePartitioning: partitioned });
     const batch = ['1', '2', '3', '4'].map((body) => inSession(body, 'a'));
     expectStatus(await broker.sendBatch('in', batch as never), 201);
@@ -46,7 +46,7 @@ for (const partitioned of ['false', 'true']) {
   });
 }
 
-test('a transaction in a session whose lock is over changes nothing, and says so', async (t) => {
+test('a transaction under an expired session lock is refused and changes nothing', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('in', '1', { SessionId: 'a' }), 201);
   const session = await acceptSession(broker, 'in', 'a');
@@ -71,7 +71,7 @@ test('a transaction in a session whose lock is over changes nothing, and says so
   assert.deepEqual(bodies(await again.peekLockMany(10)), ['1']);
 });
 
-test('a renewed session lock keeps its messages for a transaction', async (t) => {
+test('a transaction can settle a message whose session lock was renewed', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('in', '1', { SessionId: 'a' }), 201);
   const session = await acceptSession(broker, 'in', 'a');
@@ -84,7 +84,7 @@ test('a renewed session lock keeps its messages for a transaction', async (t) =>
   assert.deepEqual(await session.peek(), []);
 });
 
-test('in a session messages are neither renewed nor delayed on their own, in a transaction either', async (t) => {
+test('a transaction refuses to renew or delay a single message of a session, and to settle it without the session', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('in', '1', { SessionId: 'a' }), 201);
   const session = await acceptSession(broker, 'in', 'a');
@@ -114,7 +114,7 @@ const known = (Body: string, MessageId: string): object => ({
   BrokerProperties: { MessageId },
 });
 
-test('what a transaction sends a second time is dropped; the rest of it is done', async (t) => {
+test('a transaction drops the duplicates among its messages and carries out the rest', async (t) => {
   const broker = await startWithDetection(t);
   expectStatus(await broker.sendBatch('in', [{ Body: '1' }, { Body: '2' }]), 201);
   expectStatus(await broker.send('once', 'old', { MessageId: 'a' }), 201);
@@ -129,12 +129,12 @@ test('what a transaction sends a second time is dropped; the rest of it is done'
   assert.deepEqual(bodies(await broker.peek('in')), []);
   assert.deepEqual(bodies(await broker.peek('once')), ['old', 'new']);
   assert.deepEqual(bodies(await broker.peek('too')), ['other']);
-  // And the other way round: what a transaction sent is known to later sends.
+  // Conversely, a later send of a message that a transaction sent is a duplicate.
   expectStatus(await broker.send('too', 'late', { MessageId: 'a' }), 201);
   assert.deepEqual(bodies(await broker.peek('too')), ['other']);
 });
 
-test('what a refused transaction was to send is no duplicate later', async (t) => {
+test('a message of a refused transaction is not a duplicate when it is sent again', async (t) => {
   const broker = await startWithDetection(t);
   expectStatus(await broker.send('in', '1'), 201);
   const message = await broker.peekLock('in');
@@ -145,13 +145,13 @@ test('what a refused transaction was to send is no duplicate later', async (t) =
     sending('once', known('x', 'a'), known('y', 'b')),
     sending('too', known('z', 'a')),
   ];
-  // Records of a batch that was not stored may stay; they do not count.
+  // Deduplication records of a batch that was not stored may remain; they are ignored.
   expectStatus(await transact(broker, operations), 404);
   expectStatus(await broker.sendBatch('once', [known('x', 'a'), known('y', 'b')] as never), 201);
   assert.deepEqual(bodies(await broker.peek('once')), ['x', 'y']);
 });
 
-test('transactions at once that send the same message store it once', async (t) => {
+test('concurrent transactions that send the same message store it once', async (t) => {
   const broker = await startWithDetection(t);
   const twin = await startBroker(t, { beside: broker });
   const copies = Array.from({ length: 8 }, (_, i) =>
@@ -168,7 +168,7 @@ test('transactions at once that send the same message store it once', async (t) 
   assert.equal(too.length, 9);
 });
 
-test('a transaction reaches one session by a send, by a forward and through a topic at once', async (t) => {
+test('one transaction can send to a session directly, through a forwarding queue and through a topic', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('via', { ForwardTo: 'out' }), 201);
   await createTopic(broker);

@@ -4,7 +4,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { bodies, isoInstant, lock, startQueue } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling } from './transaction.ts';
 
-/** Transactions with topics, subscriptions and forwards. */
+/** Transactions with topics, subscriptions and forwarding. */
 
 const ALL = 'topic/Subscriptions/all';
 const RED = 'topic/Subscriptions/red';
@@ -26,7 +26,7 @@ async function startTopic(
 
 const red = (Body: string) => ({ Body, UserProperties: { colour: 'red' } });
 
-test('what is sent to a topic goes where its rules say, with the rest of the transaction', async (t) => {
+test('a message that a transaction sends to a topic reaches the subscriptions whose rules match', async (t) => {
   const broker = await startTopic(t, 'a');
   const a = await lock(broker);
   const outcomes = await commit(broker, [
@@ -44,7 +44,7 @@ test('what is sent to a topic goes where its rules say, with the rest of the tra
   assert.deepEqual(bodies(await broker.peek('q')), ['b']);
 });
 
-test('messages of a subscription are settled with sends to its topic and to a queue', async (t) => {
+test('a transaction settles messages of a subscription and sends to its topic and to a queue', async (t) => {
   const broker = await startTopic(t);
   expectStatus(await broker.sendBatch('topic', [red('one'), { Body: 'two' }]), 201);
   const [one, two] = await broker.peekLockMany(ALL, 2);
@@ -67,7 +67,7 @@ test('messages of a subscription are settled with sends to its topic and to a qu
   );
 });
 
-test('a topic that nobody listens to refuses the transaction where it is to tell', async (t) => {
+test('a topic that filters before publishing refuses a transaction whose message matches no subscription', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   expectStatus(
     await broker.putEntity('quiet', 'TopicDescription', {
@@ -84,7 +84,7 @@ test('a topic that nobody listens to refuses the transaction where it is to tell
   assert.equal(await broker.complete(a), 200);
 });
 
-test('messages scheduled for a topic wait there, beside those that go on at once', async (t) => {
+test('a transaction can send to a topic both scheduled messages and messages for immediate delivery', async (t) => {
   const broker = await startTopic(t);
   const later = { BrokerProperties: { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) } };
   const [sent] = await commit(broker, [sending('topic', { Body: 'later', ...later }, 'now')]);
@@ -94,7 +94,7 @@ test('messages scheduled for a topic wait there, beside those that go on at once
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(ALL, 9)), ['later']);
 });
 
-test('what is sent to a queue that forwards arrives where it forwards to', async (t) => {
+test('a message that a transaction sends to a forwarding queue arrives at the destination', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   expectStatus(await broker.createQueue('end'), 201);
   expectStatus(await broker.createQueue('first', { ForwardTo: 'end' }), 201);
@@ -103,7 +103,7 @@ test('what is sent to a queue that forwards arrives where it forwards to', async
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('end', 9)).sort(), ['b', 'c']);
 });
 
-test('the way through the first entity is one of the four hops', async (t) => {
+test('sending via the entity that is settled counts as one of the four hops', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   for (const [name, to] of [
     ['five', ''],
@@ -125,17 +125,17 @@ test('the way through the first entity is one of the four hops', async (t) => {
   assert.equal(stuck?.properties['DeadLetterReason'], 'MaxTransferHopCountExceeded');
 });
 
-test('dead letters of a transaction go on where an entity forwards them', async (t) => {
+test('a message that a transaction dead-letters is forwarded if the queue forwards dead letters', async (t) => {
   const broker = await startQueue(t);
-  expectStatus(await broker.createQueue('morgue'), 201);
+  expectStatus(await broker.createQueue('failed'), 201);
   expectStatus(
-    await broker.createQueue('source', { ForwardDeadLetteredMessagesTo: 'morgue' }),
+    await broker.createQueue('source', { ForwardDeadLetteredMessagesTo: 'failed' }),
     201,
   );
   expectStatus(await broker.send('source', 'a'), 201);
   const a = await lock(broker, 'source');
   await commit(broker, [settling('deadLetter', 'source', a, { deadLetterReason: 'bad' })]);
-  const [dead] = await broker.peek('morgue');
+  const [dead] = await broker.peek('failed');
   assert.deepEqual([dead?.body, dead?.properties['DeadLetterReason']], ['a', 'bad']);
 });
 
@@ -147,7 +147,7 @@ test('a transaction of more than 100 writes is refused', async (t) => {
     expectStatus(await broker.putEntity(path, 'SubscriptionDescription', {}), 201);
   }
   const a = await lock(broker);
-  // Messages in one send lie together; 102 copies of two messages are 51 blocks and pass.
+  // Messages of one send share a block, so 102 copies of two messages are 51 blocks, which is allowed.
   await commit(broker, [settling('renew', 'q', a), sending('wide', 'x', 'y')]);
   const large = 'z'.repeat(60_000);
   const answer = await broker.request('POST', '$transactions', {

@@ -5,14 +5,14 @@ import { counts, reasons, transfersOf } from '../../support/topic-entities.ts';
 import { bodies, lock, startQueue } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling } from './transaction.ts';
 
-/** What becomes of messages that are sent via an entity to one that does not take them (semantics U8). */
+/** Messages that are sent via an entity to a disabled destination (semantics U8). */
 
 const CLOSED = [
   'MessagingEntityDisabled',
   "The destination 'closed' of the transfer is currently disabled.",
 ];
 
-/** `q` with some messages, and a queue that takes none. */
+/** `q` with some messages, a queue that refuses sends, and an open one. */
 async function start(t: TestContext, ...sent: readonly string[]): Promise<TestBroker> {
   const broker = await startQueue(t, {}, ...sent);
   expectStatus(await broker.createQueue('closed', { Status: 'SendDisabled' }), 201);
@@ -20,7 +20,7 @@ async function start(t: TestContext, ...sent: readonly string[]): Promise<TestBr
   return broker;
 }
 
-test('#123 #C12 what is sent via a queue to a disabled one stays in the transfer dead-letter queue of the first', async (t) => {
+test('#123 #C12 a message sent via a queue to a disabled queue goes to the first queue’s transfer dead-letter queue', async (t) => {
   const broker = await start(t, 'a');
   const outcomes = await commit(broker, [
     settling('complete', 'q', await lock(broker)),
@@ -43,7 +43,7 @@ test('#123 #C12 what is sent via a queue to a disabled one stays in the transfer
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(transfers, 9)), ['x', 'y']);
 });
 
-test('#123 what is sent via a subscription stays in that one’s transfer dead-letter queue', async (t) => {
+test('#123 a message sent via a subscription to a disabled queue goes to that subscription’s transfer dead-letter queue', async (t) => {
   const broker = await start(t);
   const path = 't/Subscriptions/s';
   expectStatus(await broker.putEntity('t', 'TopicDescription', {}), 201);
@@ -55,7 +55,7 @@ test('#123 what is sent via a subscription stays in that one’s transfer dead-l
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(path, 9)), ['b']);
 });
 
-test('a transaction that is refused leaves nothing in the transfer dead-letter queue', async (t) => {
+test('a refused transaction stores nothing in the transfer dead-letter queue', async (t) => {
   const broker = await start(t, 'a');
   const a = await lock(broker);
   assert.equal(await broker.complete(a), 200);
@@ -66,7 +66,7 @@ test('a transaction that is refused leaves nothing in the transfer dead-letter q
   });
 });
 
-test('where nothing is settled, nothing is sent via anything: a disabled queue refuses', async (t) => {
+test('a transaction without settlements that sends to a disabled queue is refused', async (t) => {
   const broker = await start(t);
   await requireRefused(t, broker, [sending('q', 'a'), sending('closed', 'x')], {
     status: 403,
@@ -75,7 +75,7 @@ test('where nothing is settled, nothing is sent via anything: a disabled queue r
   });
 });
 
-test('the queue whose messages are settled refuses what is sent to itself', async (t) => {
+test('a transaction that settles in a disabled queue and sends to the same queue is refused', async (t) => {
   const broker = await start(t, 'a');
   expectStatus(await broker.updateQueue('q', { Status: 'SendDisabled' }), 200);
   const a = await lock(broker);

@@ -4,15 +4,15 @@ import type { Answer } from '../../support/api-client.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
-/** What tests of transactions share. */
+/** Shared by the tests of transactions. */
 
-/** A send of messages with these bodies. */
+/** A send operation for these messages; a string is the body of one. */
 export function sending(path: string, ...sent: readonly (string | object)[]): object {
   const messages = sent.map((one) => (typeof one === 'string' ? { Body: one } : one));
   return { send: path, messages };
 }
 
-/** A settlement of a locked message. */
+/** An operation that settles or renews a locked message. */
 export function settling(
   verb: 'complete' | 'abandon' | 'defer' | 'deadLetter' | 'renew',
   path: string,
@@ -22,7 +22,7 @@ export function settling(
   return { [verb]: path, lockToken, ...options };
 }
 
-/** Asks for a transaction, under an id or without. */
+/** Requests a transaction, with or without an id. */
 export async function transact(
   broker: TestBroker,
   operations: readonly object[],
@@ -34,7 +34,7 @@ export async function transact(
   });
 }
 
-/** Carries out a transaction, which must succeed; returns what the operations came to. */
+/** Requests a transaction; fails if it is refused. Returns the results of its operations. */
 export async function commit(
   broker: TestBroker,
   operations: readonly object[],
@@ -52,12 +52,12 @@ export interface Refusal {
   readonly operation?: number;
 }
 
-/** The refusal in an answer. */
+/** The error in an answer. */
 export function refusalOf(answer: Answer): Refusal {
   return answer.json<{ error: Refusal }>().error;
 }
 
-/** A transaction is refused, and nothing at all has changed. */
+/** Requires that a transaction is refused and that no stored item has changed. */
 export async function requireRefused(
   t: TestContext,
   broker: TestBroker,

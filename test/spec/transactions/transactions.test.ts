@@ -12,13 +12,13 @@ import {
 } from '../queues/queue.ts';
 import { commit, refusalOf, requireRefused, sending, settling, transact } from './transaction.ts';
 
-/** Transactions (semantics U1): all of it or nothing, over HTTP. */
+/** Transactions over HTTP: all operations or none (semantics U1). */
 
 async function createQueues(broker: TestBroker, ...names: readonly string[]): Promise<void> {
   for (const name of names) expectStatus(await broker.createQueue(name), 201);
 }
 
-test('sends and settlements become visible together, and tell what they came to', async (t) => {
+test('the sends and settlements of a transaction become visible together, and each has a result', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await sendTogether(broker, ['complete', 'abandon', 'defer', 'deadLetter', 'renew', 'held']);
   const [complete, abandon, defer, deadLetter, renew] = await broker.peekLockMany('q', 6);
@@ -55,14 +55,14 @@ test('sends and settlements become visible together, and tell what they came to'
   const free = await broker.peekLockMany('q', 10);
   assert.deepEqual(bodies(free), ['abandon', 'first', 'second', 'third']);
   assert.equal(free[0]?.properties['tries'], 1);
-  // What was neither settled nor renewed comes back by itself; what was renewed stays locked.
+  // The lock that was not renewed expires first, then the renewed one.
   broker.clock.advance({ ms: 20_000 });
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['held']);
   broker.clock.advance({ ms: 10_000 });
   assert.ok(bodies(await broker.peekLockMany('q', 10)).includes('renew'));
 });
 
-test('#129 a refused transaction has sent nothing, and the locks of its messages are live', async (t) => {
+test('#129 a refused transaction sends nothing, and the locks of its messages stay live', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, ['a', 'b', 'c']);
   const [a, b, c] = await broker.peekLockMany('q', 3);
@@ -77,12 +77,12 @@ test('#129 a refused transaction has sent nothing, and the locks of its messages
   assert.match(refusal.message, /^The lock supplied is invalid\./);
   assert.equal(refusal.retryable, false);
   assert.deepEqual(bodies(await broker.peek('q')), ['c']);
-  // The lock is still live, and good for another transaction.
+  // The lock is still live, so another transaction can use it.
   await commit(broker, [settling('complete', 'q', c), sending('q', 'new')]);
   assert.deepEqual(bodies(await broker.peek('q')), ['new']);
 });
 
-test('#129 what was completed in a transaction cannot be completed again', async (t) => {
+test('#129 a message that was completed in a transaction cannot be completed again', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const a = await lock(broker);
   await commit(broker, [settling('complete', 'q', a)]);
@@ -94,7 +94,7 @@ test('#129 what was completed in a transaction cannot be completed again', async
   });
 });
 
-test('#130 a transaction of 101 messages is refused, one of 100 is not', async (t) => {
+test('#130 a transaction of 101 messages is refused, and one of 100 is carried out', async (t) => {
   const broker = await startQueue(t);
   const hundred = Array.from({ length: 100 }, (_, i) => `m${i}`);
   const refusal = await requireRefused(
@@ -111,7 +111,7 @@ test('#130 a transaction of 101 messages is refused, one of 100 is not', async (
   assert.equal((await broker.peek('q')).length, 100);
 });
 
-test('messages that expired or used up their deliveries are not handed out again by an abandon', async (t) => {
+test('a message that expired or reached MaxDeliveryCount is dead-lettered when a transaction abandons it', async (t) => {
   const broker = await startQueue(t, {
     LockDuration: 'PT1M',
     DeadLetteringOnMessageExpiration: 'true',
@@ -149,7 +149,7 @@ test('messages that expired or used up their deliveries are not handed out again
   );
 });
 
-test('messages of several blocks are settled in one transaction', async (t) => {
+test('one transaction can settle messages of several blocks', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b', 'c');
   await sendTogether(broker, ['d', 'e', 'f']);
   const held = await broker.peekLockMany('q', 6);
@@ -162,7 +162,7 @@ test('messages of several blocks are settled in one transaction', async (t) => {
   assert.deepEqual(bodies(await broker.peek(DEAD)), ['e', 'f']);
 });
 
-test('transactions that settle in one block at once do not disturb each other', async (t) => {
+test('concurrent transactions that settle messages of one block all succeed after retries', async (t) => {
   const broker = await startQueue(t);
   await createQueues(broker, 'out');
   const letters = Array.from({ length: 16 }, (_, i) => `m${i}`.padStart(3, '0'));
@@ -181,7 +181,7 @@ test('transactions that settle in one block at once do not disturb each other', 
   assert.deepEqual(bodies(await broker.peek('out')).sort(), letters);
 });
 
-test('#C4 messages of a dead-letter queue are settled in transactions: resubmission', async (t) => {
+test('#C4 a transaction can resubmit a message of a dead-letter queue', async (t) => {
   const broker = await startQueue(t, {}, 'broken');
   const broken = await lock(broker);
   await commit(broker, [settling('deadLetter', 'q', broken)]);
@@ -237,7 +237,7 @@ test('messages of two entities cannot be settled in one transaction', async (t) 
   assert.equal(await broker.complete(b), 200);
 });
 
-test('a message is settled or renewed once in a transaction', async (t) => {
+test('a transaction that settles or renews a message twice is refused', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const a = await lock(broker);
   await requireRefused(t, broker, [settling('renew', 'q', a), settling('complete', 'q', a)], {
