@@ -4,8 +4,8 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 /**
- * Receivers of many processes at one queue. An empty answer is a promise: a look saw nothing that could be
- * had. Losing a race to another process is no such look.
+ * Receivers of many processes at one queue. A receive may only answer "empty" if it read the queue and found
+ * no message that it could deliver. A receive that lost a race to another process has not found that.
  */
 
 const PROCESSES = 8;
@@ -30,7 +30,7 @@ async function fill(brokers: readonly TestBroker[], path: string, count: number)
 interface Tally {
   readonly claimed: Map<number, number>;
   emptyTooSoon: number;
-  /** Receives under way, which may have claimed a message that nobody has been handed yet. */
+  /** Receives under way, each of which may have claimed a message that it has not returned yet. */
   underWay: number;
   busy: number;
   calls: number;
@@ -63,7 +63,7 @@ async function drain(broker: TestBroker, tally: Tally): Promise<void> {
 
 type Units = Awaited<ReturnType<TestBroker['units']>>;
 
-/** What the work cost all processes together. */
+/** The units that all processes together consume during the work. */
 async function unitsOf(
   brokers: readonly TestBroker[],
   work: () => Promise<unknown>,
@@ -81,7 +81,7 @@ async function unitsOf(
   return { read: sum('read'), write: sum('write') };
 }
 
-test('eight processes empty a queue of a thousand without an empty answer, at 2.5 write and 6 read units a message', async (t) => {
+test('eight processes drain a queue of 1,000 messages without an early empty answer, for at most 2.5 write and 6 read units a message', async (t) => {
   const brokers = await startProcesses(t, PROCESSES);
   const [first] = brokers;
   assert.ok(first);
@@ -102,7 +102,7 @@ test('eight processes empty a queue of a thousand without an empty answer, at 2.
   assert.ok(read / MESSAGES <= 6, `${read} read units`);
 });
 
-test('a lone receiver gets the messages in their order', async (t) => {
+test('a single receiver gets the messages in the order of their sequence numbers', async (t) => {
   const [broker] = await startProcesses(t, 1);
   assert.ok(broker);
   expectStatus(await broker.createQueue('q'), 201);

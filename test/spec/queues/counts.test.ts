@@ -21,7 +21,7 @@ async function countsOf(broker: TestBroker): Promise<readonly number[]> {
   return [active, deadLetter, scheduled, total];
 }
 
-test('an empty queue counts nothing of any kind', async (t) => {
+test('all counts of an empty queue are zero', async (t) => {
   const broker = await startQueue(t);
   const { accessedAt: _, ...counts } = await broker.runtimeProperties('q');
   assert.deepEqual(counts, {
@@ -35,14 +35,14 @@ test('an empty queue counts nothing of any kind', async (t) => {
   });
 });
 
-test('#155 one active, one dead and one scheduled message are three', async (t) => {
+test('#155 one active, one dead-lettered and one scheduled message count as three', async (t) => {
   const broker = await startQueue(t, {}, 'dead', 'active');
   await lockAndSettle(broker, 'deadLetter');
   expectStatus(await broker.sendBatch('q', [withBroker('scheduled', later)]), 201);
   assert.deepEqual(await countsOf(broker), [1, 1, 1, 3]);
 });
 
-test('#155 the list of queues counts as the single queue does', async (t) => {
+test('#155 the list of queues shows the same counts as the single queue', async (t) => {
   const broker = await startQueue(t, {}, 'dead', 'active');
   await lockAndSettle(broker, 'deadLetter');
   const { text } = await broker.request('GET', '$Resources/Queues');
@@ -51,7 +51,7 @@ test('#155 the list of queues counts as the single queue does', async (t) => {
   assert.match(text, /<\w+:DeadLetterMessageCount>1</);
 });
 
-test('locked, delayed and given back messages are active', async (t) => {
+test('locked, delayed and abandoned messages count as active', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, ['a', 'b', 'c', 'd']);
   const [, delayed, back] = await broker.peekLockMany('q', 4);
@@ -61,7 +61,7 @@ test('locked, delayed and given back messages are active', async (t) => {
   assert.deepEqual(await countsOf(broker), [4, 0, 0, 4]);
 });
 
-test('counts follow each step in the life of messages', async (t) => {
+test('counts change when messages are scheduled, cancelled, sent, settled and received', async (t) => {
   const broker = await startQueue(t);
   const [scheduled] = await broker.schedule('q', [withBroker('x', later), withBroker('y', later)]);
   assert.deepEqual(await countsOf(broker), [0, 0, 2, 2]);
@@ -78,7 +78,7 @@ test('counts follow each step in the life of messages', async (t) => {
   assert.deepEqual(await countsOf(broker), [0, 0, 1, 1]);
 });
 
-test('a scheduled message whose time has come counts as active, though nobody received since', async (t) => {
+test('a scheduled message that is due counts as active before any receive', async (t) => {
   const broker = await startQueue(t);
   await broker.schedule('q', [withBroker('a', later)]);
   broker.clock.advance({ hours: 1, ms: -1 });
@@ -87,7 +87,7 @@ test('a scheduled message whose time has come counts as active, though nobody re
   assert.deepEqual(await countsOf(broker), [1, 0, 0, 1]);
 });
 
-test('a message whose last lock ran out counts as a dead letter, though nobody received since', async (t) => {
+test('a message whose last lock expired counts as a dead letter before any receive', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '1', LockDuration: 'PT30S' }, 'a');
   await lock(broker);
   assert.deepEqual(await countsOf(broker), [1, 0, 0, 1]);
@@ -97,7 +97,7 @@ test('a message whose last lock ran out counts as a dead letter, though nobody r
   assert.deepEqual(await countsOf(broker), [0, 1, 0, 1]);
 });
 
-test('#44 #A4 an expired message is counted at most as long as no receiver came', async (t) => {
+test('#44 #A4 an expired message is not counted after the next receive', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M' }, 'a', 'b');
   broker.clock.advance({ minutes: 1 });
   const { active } = await broker.runtimeProperties('q');
@@ -106,7 +106,7 @@ test('#44 #A4 an expired message is counted at most as long as no receiver came'
   assert.deepEqual(await countsOf(broker), [0, 0, 0, 0]);
 });
 
-test('a thousand messages of all kinds are counted exactly', async (t) => {
+test('1,000 messages in different states are counted exactly', async (t) => {
   const broker = await startQueue(t);
   const named = Array.from({ length: 1000 }, (_, i) => `${i}`);
   await sendTogether(broker, named);
@@ -123,7 +123,7 @@ test('a thousand messages of all kinds are counted exactly', async (t) => {
   assert.deepEqual(await countsOf(broker), [750, 125, 300, 1175]);
 });
 
-test('every process counts what all have done', async (t) => {
+test('every process counts the messages of all processes', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const other = await startBroker(t, { beside: broker });
   expectStatus(await other.send('q', 'b'), 201);
@@ -132,7 +132,7 @@ test('every process counts what all have done', async (t) => {
   assert.deepEqual(await countsOf(other), [1, 1, 0, 2]);
 });
 
-test('the size grows with what is sent, dead letters included, and is nothing once all is gone', async (t) => {
+test('the size of a queue includes dead letters, and is zero once all messages are removed', async (t) => {
   const broker = await startQueue(t);
   const sizes: number[] = [];
   const measure = async () => sizes.push((await broker.runtimeProperties('q')).size);
@@ -151,7 +151,7 @@ test('the size grows with what is sent, dead letters included, and is nothing on
   assert.equal((await broker.runtimeProperties('q')).size, 0);
 });
 
-test('counting five thousand messages costs a bounded number of read units, and nothing written', async (t) => {
+test('counting 5,000 messages consumes a bounded number of read units and writes nothing', async (t) => {
   const broker = await startQueue(t);
   const sent = Array.from({ length: 1000 }, (_, i) => `${i}`.repeat(10));
   for (let i = 0; i < 5; i++) await sendTogether(broker, sent);

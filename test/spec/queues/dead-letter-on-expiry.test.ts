@@ -13,10 +13,10 @@ import {
   withBroker,
 } from './queue.ts';
 
-const KEPT = { DeadLetteringOnMessageExpiration: 'true' };
+const DEAD_LETTER = { DeadLetteringOnMessageExpiration: 'true' };
 
-test('#48 #A15 #A17 #C6 #C8 what expires is dead-lettered as a receiver comes, in the exact words', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#48 #A15 #A17 #C6 #C8 an expired message is dead-lettered at the next receive, with the documented reason and description', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   const UserProperties = { mine: 1 };
   const BrokerProperties = { TimeToLive: 10, MessageId: 'm', Label: 'l', CorrelationId: 'c' };
   await sendTogether(broker, [{ Body: 'a', BrokerProperties, UserProperties }]);
@@ -36,16 +36,16 @@ test('#48 #A15 #A17 #C6 #C8 what expires is dead-lettered as a receiver comes, i
   );
 });
 
-test('#48 a message that expired undelivered shows a first delivery in the dead-letter queue', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#48 a message that expired undelivered has a DeliveryCount of 1 in the dead-letter queue', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
   assert.equal(await broker.receiveAndDelete('q'), undefined);
   assert.equal((await lock(broker, DEAD)).broker.DeliveryCount, 1);
 });
 
-test('#49 #A3 #C9 while nobody receives, an expired message is not moved, nor by the sweep', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#49 #A3 #C9 an expired message stays in its queue until a receive, and the sweep does not move it', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ days: 30 });
   await broker.sweep();
@@ -55,8 +55,8 @@ test('#49 #A3 #C9 while nobody receives, an expired message is not moved, nor by
   assert.equal((await broker.runtimeProperties('q')).deadLetter, 1);
 });
 
-test('#C9 a receiver of the dead-letter queue is none of the main queue', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#C9 a receive from the dead-letter queue does not move expired messages out of the main queue', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
   assert.equal(await broker.peekLock(DEAD), undefined);
@@ -64,8 +64,9 @@ test('#C9 a receiver of the dead-letter queue is none of the main queue', async 
   assert.equal((await lock(broker, DEAD)).body, 'a');
 });
 
-test('#48 the time to live that only the queue has dead-letters as well', async (t) => {
-  const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M', ...KEPT }, 'a', 'b');
+test('#48 a message that expires by the default of its queue is dead-lettered, too', async (t) => {
+  const settings = { DefaultMessageTimeToLive: 'PT1M', ...DEAD_LETTER };
+  const broker = await startQueue(t, settings, 'a', 'b');
   broker.clock.advance({ minutes: 1 });
   assert.equal(await broker.peekLock('q'), undefined);
   assert.deepEqual(await deadLetters(broker), [
@@ -74,8 +75,8 @@ test('#48 the time to live that only the queue has dead-letters as well', async 
   ]);
 });
 
-test('#48 of a batch those that expired are dead-lettered, in order, and the others delivered', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#48 the expired messages of a batch are dead-lettered in order, and the others are delivered', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   await sendTogether(
     broker,
     Array.from({ length: 60 }, (_, i) =>
@@ -89,8 +90,8 @@ test('#48 of a batch those that expired are dead-lettered, in order, and the oth
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 100)).map(Number), gone);
 });
 
-test('#A17 a thousand messages that expired are all dead-lettered by receivers, once each', async (t) => {
-  const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M', ...KEPT });
+test('#A17 receives dead-letter each of 1,000 expired messages exactly once', async (t) => {
+  const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M', ...DEAD_LETTER });
   const sent = Array.from({ length: 1000 }, (_, i) => `${i}`);
   await sendTogether(broker, sent);
   broker.clock.advance({ minutes: 1 });
@@ -103,11 +104,11 @@ test('#A17 a thousand messages that expired are all dead-lettered by receivers, 
   assert.equal(total, 0);
 });
 
-test('#C8 the setting can be switched on later, for what expires as well as for what has expired', async (t) => {
+test('#C8 an update that turns on DeadLetteringOnMessageExpiration also applies to messages that have already expired', async (t) => {
   const broker = await startQueue(t, {});
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
-  expectStatus(await broker.updateQueue('q', KEPT), 200);
+  expectStatus(await broker.updateQueue('q', DEAD_LETTER), 200);
   assert.equal(await broker.peekLock('q'), undefined);
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
 });

@@ -16,7 +16,7 @@ import {
   withBroker,
 } from './queue.ts';
 
-test('#C1 a queue has its dead-letter queue from the start, empty', async (t) => {
+test('#C1 a new queue has an empty dead-letter queue', async (t) => {
   const broker = await startQueue(t);
   assert.equal(await broker.peekLock(DEAD), undefined);
   assert.deepEqual(await broker.peek(DEAD), []);
@@ -24,7 +24,7 @@ test('#C1 a queue has its dead-letter queue from the start, empty', async (t) =>
 
 for (const method of ['PUT', 'DELETE']) {
   for (const path of [DEAD, 'q/$DeadLetterQueue', 'nosuch/$deadletterqueue']) {
-    test(`#32 #C1 ${method} of ${path} is refused: it comes and goes with its queue`, async (t) => {
+    test(`#32 #C1 ${method} of ${path} is refused: a dead-letter queue is created and deleted with its queue`, async (t) => {
       const broker = await startQueue(t, {}, 'a');
       await lockAndSettle(broker, 'deadLetter');
       const { status } =
@@ -37,7 +37,7 @@ for (const method of ['PUT', 'DELETE']) {
   }
 }
 
-test('#C1 a dead-letter queue is in no list of queues, and has no description of its own', async (t) => {
+test('#C1 a dead-letter queue is not in the list of queues, and has no description of its own', async (t) => {
   const broker = await startQueue(t);
   const { text } = await broker.request('GET', '$Resources/Queues');
   assert.match(text, /<title[^>]*>q</);
@@ -45,7 +45,7 @@ test('#C1 a dead-letter queue is in no list of queues, and has no description of
   assert.notEqual((await broker.request('GET', DEAD)).status, 200);
 });
 
-test('#160 a queue that is deleted takes its dead letters along', async (t) => {
+test('#160 deleting a queue deletes its dead letters', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'deadLetter');
   expectStatus(await broker.request('DELETE', 'q'), 200);
@@ -65,7 +65,7 @@ test('#33 #C14 every spelling of the path reaches the same dead-letter queue', a
 });
 
 for (const name of ['$deadletterqueue', '$DeadLetterQueue']) {
-  test(`#31 #C3 a send or a schedule to q/${name} is refused, and leaves nothing there`, async (t) => {
+  test(`#31 #C3 a send or a schedule to q/${name} is refused, and stores no message`, async (t) => {
     const broker = await startQueue(t);
     assert.equal((await broker.send(`q/${name}`, 'a')).status, 400);
     const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
@@ -77,7 +77,7 @@ for (const name of ['$deadletterqueue', '$DeadLetterQueue']) {
   });
 }
 
-test('#25 #35 #C6 #C11 #B12 a dead-lettered message has reason and description, and keeps all else', async (t) => {
+test('#25 #35 #C6 #C11 #B12 a dead-lettered message has reason and description, and keeps its other properties', async (t) => {
   const broker = await startQueue(t);
   const BrokerProperties = { MessageId: 'm', Label: 'l', CorrelationId: 'c', TimeToLive: 600 };
   const UserProperties = { mine: 'kept', DeadLetterReason: 'an older one' };
@@ -105,7 +105,7 @@ test('#25 #35 #C6 #C11 #B12 a dead-lettered message has reason and description, 
   assert.equal(dead.broker.EnqueuedTimeUtc, instant({ seconds: 0 }));
 });
 
-test('#26 dead-lettered without reason nor description, a message has neither', async (t) => {
+test('#26 a message that is dead-lettered without reason and description has neither', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'deadLetter', { properties: { mine: 1 } });
   assert.deepEqual((await broker.peek(DEAD))[0]?.properties, { mine: 1 });
@@ -124,7 +124,7 @@ test('#25 reason and description may be 4,096 characters long, and no longer', a
   assert.deepEqual(await deadLetters(broker), [['a', long, long]]);
 });
 
-test('#C4 #B6 in a dead-letter queue messages are peek-locked, given back, renewed and completed', async (t) => {
+test('#C4 #B6 messages of a dead-letter queue are peek-locked, abandoned, renewed and completed', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' }, 'a', 'b');
   for (let i = 0; i < 2; i++) await lockAndSettle(broker, 'deadLetter');
   const a = await lock(broker, DEAD);
@@ -150,7 +150,7 @@ test('#C2 dead letters can be received and deleted', async (t) => {
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('#27 #C3 what is dead-lettered cannot be dead-lettered again, and stays locked', async (t) => {
+test('#27 #C3 a dead letter cannot be dead-lettered again, and stays locked', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'deadLetter', { deadLetterReason: 'first' });
   const dead = await lock(broker, DEAD);
@@ -161,7 +161,7 @@ test('#27 #C3 what is dead-lettered cannot be dead-lettered again, and stays loc
   assert.equal(await broker.complete(dead), 200);
 });
 
-test('#27 #C3 nor by an operator', async (t) => {
+test('#27 #C3 an operator cannot dead-letter a dead letter either', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'deadLetter');
   const answer = await broker.post(DEAD, '$deadLetter', { sequenceNumbers: [1] });
@@ -181,7 +181,7 @@ test('#28 #C7 deliveries are neither counted nor limited in a dead-letter queue'
   }
 });
 
-test('#29 #30 #C3 #C5 dead letters stay for years, whatever their time to live', async (t) => {
+test('#29 #30 #C3 #C5 dead letters do not expire', async (t) => {
   const settings = { DefaultMessageTimeToLive: 'PT1M', DeadLetteringOnMessageExpiration: 'true' };
   const broker = await startQueue(t, settings, 'relying');
   expectStatus(await broker.send('q', 'own', { TimeToLive: 30 }), 201);
@@ -197,7 +197,7 @@ test('#29 #30 #C3 #C5 dead letters stay for years, whatever their time to live',
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), ['relying', 'own']);
 });
 
-test('#36 a dead letter can be deferred, and then be had by its number there', async (t) => {
+test('#36 a dead letter can be deferred, and is then received by its sequence number from the dead-letter queue', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   for (let i = 0; i < 2; i++) await lockAndSettle(broker, 'deadLetter');
   await lockAndSettle(broker, 'defer', { properties: { later: true } }, DEAD);
@@ -211,7 +211,7 @@ test('#36 a dead letter can be deferred, and then be had by its number there', a
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('#75 a dead-lettered message is gone from its queue: from receive, peek and counts', async (t) => {
+test('#75 a dead-lettered message no longer appears in receives, peeks and counts of its queue', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   await lockAndSettle(broker, 'deadLetter');
   assert.deepEqual(bodies(await broker.peek('q')), ['b']);
@@ -220,7 +220,7 @@ test('#75 a dead-lettered message is gone from its queue: from receive, peek and
   assert.deepEqual([active, deadLetter, total], [1, 1, 2]);
 });
 
-test('dead letters come in order of their numbers, whenever they were dead-lettered', async (t) => {
+test('dead letters are delivered in order of their sequence numbers, not of their dead-lettering', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, ['a', 'b', 'c', 'd']);
   const [a, b, c, d] = await broker.peekLockMany('q', 4);
@@ -231,7 +231,7 @@ test('dead letters come in order of their numbers, whenever they were dead-lette
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), ['a', 'b', 'c', 'd']);
 });
 
-test('a lock of the main queue settles nothing in the dead-letter queue, nor the reverse', async (t) => {
+test('a lock token of the main queue settles nothing in the dead-letter queue, and vice versa', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   await lockAndSettle(broker, 'deadLetter');
   const [dead, main] = [await lock(broker, DEAD), await lock(broker)];

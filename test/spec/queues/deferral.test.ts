@@ -38,7 +38,7 @@ async function startDeferred(
   return broker;
 }
 
-test('#67 #B13 a deferred message is passed over for good, and later ones are delivered', async (t) => {
+test('#67 #B13 receives skip a deferred message and deliver later ones', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   await lockAndSettle(broker, 'defer');
   broker.clock.advance({ days: 1000 });
@@ -47,7 +47,7 @@ test('#67 #B13 a deferred message is passed over for good, and later ones are de
   assert.deepEqual([shown?.body, shown?.broker.State], ['a', 'Deferred']);
 });
 
-test('#68 a deferred message is received by its number, locked as any, and completed', async (t) => {
+test('#68 a deferred message is received by its sequence number, locked and completed', async (t) => {
   const broker = await startDeferred(t, {}, 'a');
   const [message] = await broker.receiveDeferred('q', [1]);
   assert.ok(message);
@@ -60,7 +60,7 @@ test('#68 a deferred message is received by its number, locked as any, and compl
   requireNotFound(await broker.receiveDeferredRaw('q', [1]));
 });
 
-test('#13 properties that are changed by a defer come with the message, and add up', async (t) => {
+test('#13 property changes of several deferrals add up on the message', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, [{ Body: 'a', UserProperties: { kept: 1, changed: 1 } }, 'b']);
   await lockAndSettle(broker, 'defer', { properties: { changed: 2 } });
@@ -71,7 +71,7 @@ test('#13 properties that are changed by a defer come with the message, and add 
   assert.deepEqual((await broker.peek('q'))[0]?.properties, { kept: 1, changed: 2, third: 3 });
 });
 
-test('a deferred message can be received and deleted by its number', async (t) => {
+test('a deferred message can be received by its sequence number in receive-and-delete mode', async (t) => {
   const broker = await startDeferred(t, {}, 'a', 'b');
   const [message] = await broker.receiveDeferred('q', [2], 'receiveAndDelete');
   assert.equal(message?.body, 'b');
@@ -79,7 +79,7 @@ test('a deferred message can be received and deleted by its number', async (t) =
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
 });
 
-test('#69 abandoned, a deferred message is still deferred, and its count is one more', async (t) => {
+test('#69 a deferred message that is abandoned stays deferred, with a DeliveryCount one higher', async (t) => {
   const broker = await startDeferred(t, {}, 'a');
   assert.equal((await broker.peek('q'))[0]?.broker.DeliveryCount, 1);
   const [message] = await broker.receiveDeferred('q', [1]);
@@ -91,7 +91,7 @@ test('#69 abandoned, a deferred message is still deferred, and its count is one 
   assert.equal((await broker.receiveDeferred('q', [1]))[0]?.broker.DeliveryCount, 3);
 });
 
-test('#69 so it is when its lock runs out, or a change of the queue ends it', async (t) => {
+test('#69 a deferred message whose lock expires or ends with an update of the queue stays deferred, with a DeliveryCount one higher', async (t) => {
   const broker = await startDeferred(t, {}, 'a');
   await broker.receiveDeferred('q', [1]);
   broker.clock.advance({ seconds: 30 });
@@ -102,7 +102,7 @@ test('#69 so it is when its lock runs out, or a change of the queue ends it', as
   assert.equal((await broker.receiveDeferred('q', [1]))[0]?.broker.DeliveryCount, 4);
 });
 
-test('the lock on a deferred message is renewed like any', async (t) => {
+test('the lock on a deferred message can be renewed', async (t) => {
   const broker = await startDeferred(t, {}, 'a');
   const [message] = await broker.receiveDeferred('q', [1]);
   assert.ok(message);
@@ -113,7 +113,7 @@ test('the lock on a deferred message is renewed like any', async (t) => {
   await settleOne(broker, message, 'complete');
 });
 
-test('#70 an active, a locked, a scheduled, a dead-lettered and an unknown number: not found', async (t) => {
+test('#70 receiving by the number of a message that is active, locked, scheduled, dead-lettered or unknown answers MessageNotFound', async (t) => {
   const broker = await startQueue(t, {}, 'dead', 'locked', 'active');
   await lockAndSettle(broker, 'deadLetter');
   await lock(broker);
@@ -126,7 +126,7 @@ test('#70 an active, a locked, a scheduled, a dead-lettered and an unknown numbe
   assert.equal((await broker.receiveAndDelete('q'))?.body, 'active');
 });
 
-test('several numbers are received all or none', async (t) => {
+test('a receive by several sequence numbers delivers all messages or none', async (t) => {
   const broker = await startDeferred(t, {}, 'a', 'b', 'c');
   requireNotFound(await broker.receiveDeferredRaw('q', [1, 2, 4]));
   const all = await broker.receiveDeferred('q', [3, 1]);
@@ -140,7 +140,7 @@ test('several numbers are received all or none', async (t) => {
   assert.deepEqual(bodies(await broker.receiveDeferred('q', [2])), ['b']);
 });
 
-test('a hundred deferred messages are received in one call, and more are refused', async (t) => {
+test('one call receives up to 100 deferred messages, and more are refused', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(
     broker,
@@ -158,8 +158,8 @@ test('a hundred deferred messages are received in one call, and more are refused
 });
 
 for (const [what, list] of [
-  ['no number', []],
-  ['a number twice', [1, 1]],
+  ['an empty list of sequence numbers', []],
+  ['a list with a sequence number twice', [1, 1]],
 ] as const) {
   test(`${what} is refused`, async (t) => {
     const broker = await startDeferred(t, {}, 'a');
@@ -167,7 +167,7 @@ for (const [what, list] of [
   });
 }
 
-test('#71 a deferred message that is dead-lettered keeps its count, its number and its reason', async (t) => {
+test('#71 a deferred message that is dead-lettered keeps its DeliveryCount, its sequence number and its reason', async (t) => {
   const broker = await startDeferred(t, {}, 'a');
   const [message] = await broker.receiveDeferred('q', [1]);
   assert.ok(message);
@@ -178,7 +178,7 @@ test('#71 a deferred message that is dead-lettered keeps its count, its number a
   assert.deepEqual([dead.broker.SequenceNumber, dead.broker.DeliveryCount], [1, 2]);
 });
 
-test('a deferred message is never dead-lettered for its deliveries, as only who asks for it gets it', async (t) => {
+test('a deferred message is never dead-lettered for its DeliveryCount, as only a receive by its number delivers it', async (t) => {
   const broker = await startDeferred(t, { MaxDeliveryCount: '2' }, 'a');
   for (let count = 2; count < 6; count++) {
     const [message] = await broker.receiveDeferred('q', [1]);
@@ -189,7 +189,7 @@ test('a deferred message is never dead-lettered for its deliveries, as only who 
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('#B13 the last delivery that is allowed may still be deferred', async (t) => {
+test('#B13 the message of the last allowed delivery can still be deferred', async (t) => {
   const broker = await startDeferred(t, { MaxDeliveryCount: '1' }, 'a');
   assert.deepEqual(await broker.peek(DEAD), []);
   const [message] = await broker.receiveDeferred('q', [1]);
@@ -200,7 +200,7 @@ for (const [flag, expected] of [
   ['false', []],
   ['true', [['a', ...EXPIRED]]],
 ] as const) {
-  test(`an expired deferred message goes when it is asked for (dead-lettering on expiry: ${flag})`, async (t) => {
+  test(`an expired deferred message is removed when a receiver asks for its number (dead-lettering on expiry: ${flag})`, async (t) => {
     const broker = await startQueue(t, { DeadLetteringOnMessageExpiration: flag });
     expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
     await lockAndSettle(broker, 'defer');
@@ -214,7 +214,7 @@ for (const [flag, expected] of [
   });
 }
 
-test('a deferred message that expires under its lock is completed like any', async (t) => {
+test('a deferred message that expires under its lock can still be completed', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   await lockAndSettle(broker, 'defer');
@@ -224,7 +224,7 @@ test('a deferred message that expires under its lock is completed like any', asy
   await settleOne(broker, message, 'complete');
 });
 
-test('deferred messages count as active, since they are in the queue', async (t) => {
+test('deferred messages count as active', async (t) => {
   const broker = await startDeferred(t, {}, 'a', 'b');
   expectStatus(await broker.send('q', 'c'), 201);
   const { active, total } = await broker.runtimeProperties('q');

@@ -20,7 +20,7 @@ async function startFull(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-test('#159 #123 #C12 a full queue refuses sends, and what is forwarded waits in the source’s transfer dead-letter queue, until something was taken out', async (t) => {
+test('#159 #123 #C12 a full queue refuses sends until a message is received, and messages that are forwarded to it go to the source’s transfer dead-letter queue', async (t) => {
   const broker = await startFull(t);
   const refused = await broker.send('target', BODY);
   expectStatus(refused, 403);
@@ -49,7 +49,7 @@ test('#159 #123 #C12 a full queue refuses sends, and what is forwarded waits in 
   expectStatus(await broker.send('target', BODY), 403);
 });
 
-test('#159 a full topic refuses sends, until something was taken out of its subscription', async (t) => {
+test('#159 a full topic refuses sends until a message is received from its subscription', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium', limits: SMALL_ENTITIES });
   await createTopic(broker, 't', LARGE);
   await createSubscription(broker, subscription('s'));

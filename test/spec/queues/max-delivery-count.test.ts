@@ -24,7 +24,7 @@ async function startQueue(
 
 async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
   const message = await broker.peekLock(path);
-  assert.ok(message, `a message can be had from ${path}`);
+  assert.ok(message, `${path} delivers a message`);
   return message;
 }
 
@@ -35,7 +35,7 @@ for (const [settings, deliveries] of [
 ] as const) {
   const named = `a MaxDeliveryCount of ${deliveries}`;
 
-  test(`#22 #23 #C7 ${named} allows exactly as many deliveries that are abandoned`, async (t) => {
+  test(`#22 #23 #C7 ${named} allows exactly that many abandoned deliveries`, async (t) => {
     const broker = await startQueue(t, settings);
     for (let count = 1; count <= deliveries; count++) {
       const message = await lock(broker);
@@ -54,7 +54,7 @@ for (const [settings, deliveries] of [
     );
   });
 
-  test(`#24 #B9 ${named} allows exactly as many locks that run out`, async (t) => {
+  test(`#24 #B9 ${named} allows exactly that many expired locks`, async (t) => {
     const broker = await startQueue(t, settings);
     for (let count = 1; count <= deliveries; count++) {
       assert.equal((await lock(broker)).broker.DeliveryCount, count);
@@ -67,7 +67,7 @@ for (const [settings, deliveries] of [
   });
 }
 
-test('the last allowed delivery may still be completed', async (t) => {
+test('the message of the last allowed delivery can still be completed', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '2' });
   assert.equal(await broker.abandon(await lock(broker)), 200);
   const last = await lock(broker);
@@ -76,7 +76,7 @@ test('the last allowed delivery may still be completed', async (t) => {
   assert.equal(await broker.peekLock(DEAD), undefined);
 });
 
-test('#21 #35 the dead-lettered message keeps its MessageId, number and time', async (t) => {
+test('#21 #35 a dead-lettered message keeps its MessageId, SequenceNumber and EnqueuedTimeUtc', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '1' }, ['a', 'b', 'c']);
   await lock(broker);
   const second = await lock(broker);
@@ -88,7 +88,7 @@ test('#21 #35 the dead-lettered message keeps its MessageId, number and time', a
   }
 });
 
-test('of a batch only the messages go whose deliveries are used up', async (t) => {
+test('only those messages of a batch are dead-lettered that reached MaxDeliveryCount', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '2' }, ['a', 'b', 'c', 'd']);
   const [a, b] = [await lock(broker), await lock(broker)];
   assert.equal(await broker.abandon(a), 200);
@@ -109,7 +109,7 @@ test('of a batch only the messages go whose deliveries are used up', async (t) =
   assert.equal(await broker.peekLock(DEAD), undefined);
 });
 
-test('many messages whose deliveries are used up all arrive in the dead-letter queue', async (t) => {
+test('100 messages that reached MaxDeliveryCount all arrive in the dead-letter queue', async (t) => {
   const sent = Array.from({ length: 100 }, (_, i) => `${i}`);
   const broker = await startQueue(t, { MaxDeliveryCount: '1' }, sent);
   const locked = await broker.peekLockMany('q', 100);
@@ -125,7 +125,7 @@ test('many messages whose deliveries are used up all arrive in the dead-letter q
   );
 });
 
-test('#28 a message in the dead-letter queue stays there past any count', async (t) => {
+test('#28 MaxDeliveryCount does not apply in the dead-letter queue', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '2' });
   for (let i = 0; i < 2; i++) assert.equal(await broker.abandon(await lock(broker)), 200);
   for (let i = 0; i < 4; i++) {
@@ -141,7 +141,7 @@ test('#28 a message in the dead-letter queue stays there past any count', async 
   assert.equal(await broker.peekLock(DEAD), undefined);
 });
 
-test('a MaxDeliveryCount that is raised in time gives further deliveries', async (t) => {
+test('a MaxDeliveryCount that is raised before the last delivery allows further deliveries', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '2' });
   assert.equal(await broker.abandon(await lock(broker)), 200);
   const raised = { LockDuration: 'PT30S', MaxDeliveryCount: '3' };

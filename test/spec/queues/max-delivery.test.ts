@@ -12,7 +12,7 @@ import {
   startQueue,
 } from './queue.ts';
 
-const PATIENCE_OF = (count: number) => ({
+const withMaxDelivery = (count: number) => ({
   MaxDeliveryCount: String(count),
   LockDuration: 'PT30S',
 });
@@ -23,8 +23,8 @@ const exceeded = (body: string, count: number) => [
   `Message could not be consumed after ${count} delivery attempts.`,
 ];
 
-test('#22 #B9 #C6 #C7 the third failure of three dead-letters, in the exact words', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(3), 'a');
+test('#22 #B9 #C6 #C7 the third abandon of three dead-letters the message, with the documented reason and description', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(3), 'a');
   for (let i = 0; i < 2; i++) assert.equal(await broker.abandon(await lock(broker)), 200);
   assert.deepEqual(await broker.peek(DEAD), []);
   assert.equal(await broker.abandon(await lock(broker)), 200);
@@ -32,7 +32,7 @@ test('#22 #B9 #C6 #C7 the third failure of three dead-letters, in the exact word
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 3)]);
 });
 
-test('#23 #C7 without a word it is ten deliveries: the tenth ends in the dead-letter queue', async (t) => {
+test('#23 #C7 the default MaxDeliveryCount is ten: the tenth abandon dead-letters the message', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   for (let i = 1; i <= 10; i++) {
     const message = await lock(broker);
@@ -44,8 +44,8 @@ test('#23 #C7 without a word it is ten deliveries: the tenth ends in the dead-le
   assert.equal((await broker.peek(DEAD))[0]?.broker.DeliveryCount, 10);
 });
 
-test('#24 the one lock of one that runs out dead-letters, as the next receiver comes', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1), 'a', 'b');
+test('#24 with a MaxDeliveryCount of 1, the next receive dead-letters a message whose lock expired', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1), 'a', 'b');
   await lock(broker);
   broker.clock.advance({ seconds: 30, ms: -1 });
   assert.equal((await lock(broker)).body, 'b');
@@ -55,16 +55,16 @@ test('#24 the one lock of one that runs out dead-letters, as the next receiver c
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 1)]);
 });
 
-test('#24 who only receives dead letters finds a message whose last lock ran out', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1), 'a');
+test('#24 a receiver of the dead-letter queue gets a message whose last lock expired, after a sweep', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1), 'a');
   await lock(broker);
   broker.clock.advance({ seconds: 30 });
   await broker.sweep();
   assert.equal((await lock(broker, DEAD)).body, 'a');
 });
 
-test('#24 a message whose last lock ran out is counted as a dead letter, as the sweep has passed', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1), 'a');
+test('#24 a message whose last lock expired counts as a dead letter after a sweep', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1), 'a');
   await lock(broker);
   broker.clock.advance({ seconds: 30 });
   await broker.sweep();
@@ -72,8 +72,8 @@ test('#24 a message whose last lock ran out is counted as a dead letter, as the 
   assert.deepEqual([active, deadLetter], [0, 1]);
 });
 
-test('#22 abandons and locks that run out count alike, and renewals do not count', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(3), 'a');
+test('#22 abandons and expired locks count as deliveries, and renewals do not', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(3), 'a');
   assert.equal(await broker.abandon(await lock(broker)), 200);
   const second = await lock(broker);
   for (let i = 0; i < 5; i++) {
@@ -87,8 +87,8 @@ test('#22 abandons and locks that run out count alike, and renewals do not count
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 3)]);
 });
 
-test('#22 an abandon with a delay or with properties counts as any', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(3), 'a');
+test('#22 an abandon with a delay or with properties counts as a delivery', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(3), 'a');
   await lockAndSettle(broker, 'abandon', { properties: { first: 1 } });
   await lockAndSettle(broker, 'abandon', { delaySeconds: 5 });
   broker.clock.advance({ seconds: 5 });
@@ -103,14 +103,14 @@ test('#22 an abandon with a delay or with properties counts as any', async (t) =
   });
 });
 
-test('the last abandon with a delay dead-letters at once: nobody waits for what nobody gets', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1), 'a');
+test('an abandon with a delay of the last allowed delivery dead-letters at once, without the delay', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1), 'a');
   await lockAndSettle(broker, 'abandon', { delaySeconds: 3600 });
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 1)]);
 });
 
-test('#22 a peek and a receive-and-delete are no deliveries that fail', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1), 'a');
+test('#22 a peek does not raise the DeliveryCount, and a receive-and-delete shows the first delivery', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1), 'a');
   for (let i = 0; i < 3; i++) {
     assert.equal((await broker.peek('q'))[0]?.broker.DeliveryCount, 0);
   }
@@ -118,25 +118,25 @@ test('#22 a peek and a receive-and-delete are no deliveries that fail', async (t
   assert.deepEqual([message?.body, message?.broker.DeliveryCount], ['a', 1]);
 });
 
-test('a lock that a change of the queue ended counts as a delivery', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(2), 'a');
+test('a lock that an update of the queue ended counts as a delivery', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(2), 'a');
   await lock(broker);
-  expectStatus(await broker.updateQueue('q', PATIENCE_OF(2)), 200);
+  expectStatus(await broker.updateQueue('q', withMaxDelivery(2)), 200);
   assert.equal(await broker.abandon(await lock(broker)), 200);
   assert.equal(await broker.peekLock('q'), undefined);
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 2)]);
 });
 
-test('a MaxDeliveryCount that is lowered below what was counted dead-letters at the next receive', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(5), 'a', 'b');
+test('after MaxDeliveryCount is lowered below the DeliveryCount of a message, the next receive dead-letters it', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(5), 'a', 'b');
   for (let i = 0; i < 2; i++) assert.equal(await broker.abandon(await lock(broker)), 200);
-  expectStatus(await broker.updateQueue('q', PATIENCE_OF(2)), 200);
+  expectStatus(await broker.updateQueue('q', withMaxDelivery(2)), 200);
   assert.equal((await lock(broker)).body, 'b');
   assert.deepEqual(await deadLetters(broker), [exceeded('a', 2)]);
 });
 
-test('#22 of a batch whose locks all run out, all are dead-lettered in order', async (t) => {
-  const broker = await startQueue(t, PATIENCE_OF(1));
+test('#22 the messages of a batch whose locks all expired are dead-lettered in order', async (t) => {
+  const broker = await startQueue(t, withMaxDelivery(1));
   const sent = Array.from({ length: 100 }, (_, i) => `${i}`);
   await sendTogether(broker, sent);
   assert.equal((await broker.peekLockMany('q', 100)).length, 100);
@@ -155,7 +155,7 @@ for (const value of ['0', '-1', '1.5']) {
   });
 }
 
-test('#39 #C7 it can only be set very large', async (t) => {
+test('#39 #C7 a very large MaxDeliveryCount is accepted in place of no limit', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '2147483647' }, 'a');
   for (let i = 0; i < 12; i++) assert.equal(await broker.abandon(await lock(broker)), 200);
   const message = await lock(broker);

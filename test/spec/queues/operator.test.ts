@@ -21,7 +21,7 @@ import {
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
 
-test('#14 breaking a lock gives the message back at once; its holder has lost it', async (t) => {
+test('#14 breaking a lock makes the message available at once, and its holder loses the lock', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   const held = await lock(broker);
   assert.deepEqual(await broker.breakLock('q', [1]), [true]);
@@ -31,7 +31,7 @@ test('#14 breaking a lock gives the message back at once; its holder has lost it
   assert.deepEqual([again.body, again.broker.DeliveryCount], ['a', 2]);
 });
 
-test('breaking the lock on a deferred message leaves it deferred, and free for who knows its number', async (t) => {
+test('a deferred message whose lock is broken stays deferred, and can be received by its number', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'defer');
   const [held] = await broker.receiveDeferred('q', [1]);
@@ -43,7 +43,7 @@ test('breaking the lock on a deferred message leaves it deferred, and free for w
   assert.equal((await broker.receiveDeferred('q', [1]))[0]?.body, 'a');
 });
 
-test('where nothing is locked, no lock is broken, and nothing else happens', async (t) => {
+test('breaking the lock of a message that is not locked does nothing', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' }, 'free', 'expired', 'dead');
   const held = await broker.peekLockMany('q', 3);
   assert.ok(held[0] && held[2]);
@@ -54,7 +54,7 @@ test('where nothing is locked, no lock is broken, and nothing else happens', asy
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['free', 'expired']);
 });
 
-test('a broken last lock ends in the dead-letter queue, as a lock that ran out does', async (t) => {
+test('a message whose last lock is broken is dead-lettered, as if the lock had expired', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '1' }, 'a');
   await lock(broker);
   assert.deepEqual(await broker.breakLock('q', [1]), [true]);
@@ -62,7 +62,7 @@ test('a broken last lock ends in the dead-letter queue, as a lock that ran out d
   assert.equal((await deadLetters(broker)).length, 1);
 });
 
-test('a deferred message that is reactivated comes at its old place, with its count and changes', async (t) => {
+test('a reactivated message is delivered in its old place, with its DeliveryCount and changed properties', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b', 'c');
   await lockAndSettle(broker, 'defer', { properties: { why: 'later' } });
   await lockAndSettle(broker, 'defer');
@@ -75,7 +75,7 @@ test('a deferred message that is reactivated comes at its old place, with its co
   assert.equal((await broker.receiveDeferredRaw('q', [1])).status, 404);
 });
 
-test('what is not deferred, or is held, is not reactivated', async (t) => {
+test('a message that is not deferred, or is locked, is not reactivated', async (t) => {
   const broker = await startQueue(t, {}, 'held', 'active');
   await lockAndSettle(broker, 'defer');
   const [held] = await broker.receiveDeferred('q', [1]);
@@ -84,7 +84,7 @@ test('what is not deferred, or is held, is not reactivated', async (t) => {
   await settleOne(broker, held, 'complete');
 });
 
-test('single messages are deleted by number, in whatever state, unless somebody holds them', async (t) => {
+test('messages in all states are deleted by sequence number, unless they are locked', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await sendTogether(broker, ['deferred', 'held', 'active']);
@@ -100,7 +100,7 @@ test('single messages are deleted by number, in whatever state, unless somebody 
   assert.equal(await broker.complete(held), 404);
 });
 
-test('a dead letter is deleted by number, by the path of its queue', async (t) => {
+test('a dead letter is deleted by its number through the path of the dead-letter queue', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   for (let i = 0; i < 2; i++) await lockAndSettle(broker, 'deadLetter');
   assert.deepEqual(await broker.deleteByNumber('q', [1]), [false]);
@@ -108,7 +108,7 @@ test('a dead letter is deleted by number, by the path of its queue', async (t) =
   assert.deepEqual(bodies(await broker.peek(DEAD)), ['b']);
 });
 
-test('#C11 single messages are dead-lettered by number, with reason and properties, unless held', async (t) => {
+test('#C11 messages are dead-lettered by sequence number, with reason and properties, unless they are locked', async (t) => {
   const broker = await startQueue(t, {}, 'deferred', 'held', 'active');
   await lockAndSettle(broker, 'defer');
   await lock(broker);
@@ -138,7 +138,7 @@ test('#C11 single messages are dead-lettered by number, with reason and properti
   );
 });
 
-test('messages enqueued before an instant are deleted, oldest first, as many as are asked for', async (t) => {
+test('messages enqueued before an instant are deleted, oldest first, up to maxMessages', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, ['a', 'b', 'c']);
   broker.clock.advance({ seconds: 10 });
@@ -152,7 +152,7 @@ test('messages enqueued before an instant are deleted, oldest first, as many as 
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['d', 'e']);
 });
 
-test('old messages that are locked, deferred or scheduled are not deleted with the others', async (t) => {
+test('a deletion of old messages keeps those that are locked, deferred or scheduled', async (t) => {
   const broker = await startQueue(t);
   const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
   await sendTogether(broker, ['deferred', 'locked', 'a', withBroker('scheduled', later), 'b']);
@@ -164,7 +164,7 @@ test('old messages that are locked, deferred or scheduled are not deleted with t
   assert.equal(await broker.complete(held), 200);
 });
 
-test('four thousand messages are deleted by calls that go on until nothing is left', async (t) => {
+test('4,000 messages are deleted by calls that are repeated until one deletes nothing', async (t) => {
   const broker = await startQueue(t);
   for (let i = 0; i < 4; i++) await sendTogether(broker, named(1000));
   broker.clock.advance({ seconds: 1 });
@@ -179,11 +179,11 @@ for (const [what, verb, body] of [
   ['no numbers', '$breakLock', { sequenceNumbers: [] }],
   ['more than a hundred numbers', '$delete', { sequenceNumbers: named(101).map((_, i) => i + 1) }],
   ['a number twice', '$reactivate', { sequenceNumbers: [1, 1] }],
-  ['a field that is misspelt', '$delete', { maxMessages: 1, before: isoInstant({ seconds: 0 }) }],
+  ['a misspelt field', '$delete', { maxMessages: 1, before: isoInstant({ seconds: 0 }) }],
   ['no instant', '$delete', { maxMessages: 1 }],
-  ['a purge of a part', '$purge', { maxMessages: 1 }],
+  ['a purge with maxMessages', '$purge', { maxMessages: 1 }],
 ] as const) {
-  test(`${what}: the call is refused, and nothing is changed`, async (t) => {
+  test(`${verb} with ${what} is refused and changes nothing`, async (t) => {
     const broker = await startQueue(t, {}, 'a');
     expectStatus(await broker.post('q', verb, body), 400);
     assert.deepEqual(numbers(await broker.peekLockMany('q', 10)), [1]);
@@ -196,7 +196,7 @@ for (const [what, act] of [
   ['deletion of old messages', (broker: TestBroker) => broker.deleteMessages(DEAD, ALL)],
   ['resubmission', (broker: TestBroker) => broker.resubmit(DEAD)],
 ] as const) {
-  test(`a ${what} for which the service is busy halfway tells how many messages it took`, async (t) => {
+  test(`a ${what} that DynamoDB throttles halfway answers how many messages it processed`, async (t) => {
     let writes: number | undefined;
     const client = hookedClient(({ command }) => {
       if (writes !== undefined && command === 'TransactWriteItemsCommand' && writes++ > 0)
@@ -217,7 +217,7 @@ for (const [what, act] of [
   });
 }
 
-test('where the service is busy at the second of two messages, an operator is not told that nothing was done', async (t) => {
+test('a deletion by number that DynamoDB throttles at the second message answers 504, not that nothing was deleted', async (t) => {
   let deletions: number | undefined;
   const client = hookedClient(({ command }) => {
     if (deletions !== undefined && command === 'DeleteItemCommand' && deletions++ > 0)

@@ -18,14 +18,14 @@ async function send(broker: TestBroker, ...bodies: readonly string[]): Promise<v
 
 async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
   const message = await broker.peekLock(path);
-  assert.ok(message, `a message can be had from ${path}`);
+  assert.ok(message, `${path} delivers a message`);
   return message;
 }
 
 const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 const at = (message: Received) => Date.parse(message.broker.LockedUntilUtc);
 
-test('#3 #B7 a locked message is not seen by others, who get the next one', async (t) => {
+test('#3 #B7 other receivers do not get a locked message, but the next one', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'first', 'second');
   assert.equal((await lock(broker)).body, 'first');
@@ -33,7 +33,7 @@ test('#3 #B7 a locked message is not seen by others, who get the next one', asyn
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#3 a receiver with zero wait gets nothing while the only message is locked', async (t) => {
+test('#3 a receive with timeout=0 gets nothing while the only message is locked', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'only');
   await lock(broker);
@@ -42,19 +42,19 @@ test('#3 a receiver with zero wait gets nothing while the only message is locked
   assert.equal(await broker.receiveAndDelete('q'), undefined);
 });
 
-test('#15 #C13 an empty queue answers 204 at once when asked not to wait', async (t) => {
+test('#15 #C13 a receive with timeout=0 from an empty queue answers 204 at once', async (t) => {
   const broker = await startQueue(t);
   const answer = await broker.request('POST', 'q/messages/head?timeout=0');
   assert.deepEqual([answer.status, answer.text], [204, '']);
 });
 
-test('#19 a receive of up to ten gets the three that are there, without waiting for more', async (t) => {
+test('#19 a receive of up to ten messages returns the three in the queue, without waiting for more', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'a', 'b', 'c');
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10, 60)), ['a', 'b', 'c']);
 });
 
-test('#6 #10 #11 the delivery count shows 1, 2, 3 … and each delivery has a lock of its own', async (t) => {
+test('#6 #10 #11 DeliveryCount shows 1, 2, 3 … and each delivery has its own lock token', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'again and again');
   const tokens = new Set<string>();
@@ -67,7 +67,7 @@ test('#6 #10 #11 the delivery count shows 1, 2, 3 … and each delivery has a lo
   assert.equal(tokens.size, 4);
 });
 
-test('#6 a lock that has run out lets another receiver have the message', async (t) => {
+test('#6 another receiver gets a message whose lock expired', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await send(broker, 'one pallet');
   const first = await lock(broker);
@@ -81,7 +81,7 @@ test('#6 a lock that has run out lets another receiver have the message', async 
   assert.equal(await broker.complete(second), 200);
 });
 
-test('#21 a message that comes again has the same MessageId and SequenceNumber', async (t) => {
+test('#21 a redelivered message has the same MessageId and SequenceNumber', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await send(broker, 'x');
   const first = await lock(broker);
@@ -93,7 +93,7 @@ test('#21 a message that comes again has the same MessageId and SequenceNumber',
   );
 });
 
-test('#6 a lock holds to its last millisecond and not one longer', async (t) => {
+test('#6 a lock holds to its last millisecond and no longer', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await send(broker, 'x');
   await lock(broker);
@@ -105,7 +105,7 @@ test('#6 a lock holds to its last millisecond and not one longer', async (t) => 
   assert.equal((await lock(broker)).broker.DeliveryCount, 2);
 });
 
-test('#8 at the last millisecond the holder may still settle; at the end no more', async (t) => {
+test('#8 a holder can settle until the last millisecond of the lock, and not at its end', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await send(broker, 'in time', 'too late');
   const inTime = await lock(broker);
@@ -124,7 +124,7 @@ for (const [setting, seconds] of [
   ['PT45S', 45],
   ['PT5M', 300],
 ] as const) {
-  test(`a LockDuration of ${setting} is honoured`, async (t) => {
+  test(`a queue with a LockDuration of ${setting} locks messages for ${seconds} seconds`, async (t) => {
     const broker = await startQueue(t, { LockDuration: setting });
     await send(broker, 'x');
     const message = await lock(broker);
@@ -142,7 +142,7 @@ test('a queue without a LockDuration locks for one minute', async (t) => {
   assert.equal(at(await lock(broker)), broker.clock.now() + 60_000);
 });
 
-test('#9 #B8 an abandoned message comes back before the later ones', async (t) => {
+test('#9 #B8 an abandoned message is redelivered before later ones', async (t) => {
   const broker = await startQueue(t);
   await send(broker, '1', '2', '3');
   const first = await lock(broker);
@@ -150,7 +150,7 @@ test('#9 #B8 an abandoned message comes back before the later ones', async (t) =
   assert.deepEqual(bodies(await broker.peekLockMany('q', 3)), ['1', '2', '3']);
 });
 
-test('#9 #B8 a message whose lock ran out comes back before the later ones', async (t) => {
+test('#9 #B8 a message whose lock expired is redelivered before later ones', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   await send(broker, '1', '2', '3', '4');
   await lock(broker);
@@ -160,7 +160,7 @@ test('#9 #B8 a message whose lock ran out comes back before the later ones', asy
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['1', '3', '4']);
 });
 
-test('#9 one message of a batch that is given back comes before those behind it', async (t) => {
+test('#9 an abandoned message of a batch is redelivered before the later ones of the batch', async (t) => {
   const broker = await startQueue(t);
   const sent = ['a', 'b', 'c', 'd', 'e'];
   expectStatus(
@@ -176,7 +176,7 @@ test('#9 one message of a batch that is given back comes before those behind it'
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['b', 'c', 'd', 'e']);
 });
 
-test('messages come in the order in which they were sent, singly and in batches', async (t) => {
+test('messages are delivered in the order in which they were sent, singly and in batches', async (t) => {
   const broker = await startQueue(t);
   const sent: string[] = [];
   for (let round = 0; round < 4; round++) {
@@ -198,7 +198,7 @@ test('messages come in the order in which they were sent, singly and in batches'
   assert.deepEqual(received, sent);
 });
 
-test('#14 #B17 any change of the queue ends the locks held on it', async (t) => {
+test('#14 #B17 an update of the queue ends the locks on its messages', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT1M' });
   await send(broker, 'x');
   const before = await lock(broker);
@@ -212,7 +212,7 @@ test('#14 #B17 any change of the queue ends the locks held on it', async (t) => 
   assert.equal(await broker.complete(after), 200);
 });
 
-test('#14 a change that changes nothing ends the locks just so, at every PUT', async (t) => {
+test('#14 every update ends the locks, even if it changes no setting', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'x');
   for (const count of [1, 2, 3]) {
@@ -226,7 +226,7 @@ test('#14 a change that changes nothing ends the locks just so, at every PUT', a
   }
 });
 
-test('#14 a new LockDuration holds from the next lock on', async (t) => {
+test('#14 a new LockDuration applies from the next lock on', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT1M' });
   await send(broker, 'x');
   await lock(broker);
@@ -234,7 +234,7 @@ test('#14 a new LockDuration holds from the next lock on', async (t) => {
   assert.equal(at(await lock(broker)), broker.clock.now() + 10_000);
 });
 
-test('a lock outlives whatever happens to the other messages of its batch', async (t) => {
+test('settling other messages of its batch does not end the lock on a message', async (t) => {
   const broker = await startQueue(t);
   expectStatus(
     await broker.sendBatch(

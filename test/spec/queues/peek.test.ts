@@ -24,7 +24,7 @@ const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`
 const states = (messages: readonly Received[]) =>
   messages.map(({ body, broker: { State } }) => `${body} ${State}`);
 
-/** Pages from the front to the end, as a client with a cursor does. */
+/** Peeks page by page until the end, as a client with a cursor does. */
 async function peekAll(broker: TestBroker, max?: number): Promise<Received[]> {
   const all: Received[] = [];
   for (;;) {
@@ -35,7 +35,7 @@ async function peekAll(broker: TestBroker, max?: number): Promise<Received[]> {
   }
 }
 
-test('#72 peek shows from a number on, nothing past the end, and from a gap the next higher', async (t) => {
+test('#72 peek starts at the given sequence number or the next higher one, and shows nothing past the end', async (t) => {
   const broker = await startQueue(t, {}, '1', '2', '3', '4', '5');
   assert.deepEqual(numbers(await broker.peek('q', { from: 3, max: 2 })), [3, 4]);
   assert.deepEqual(await broker.peek('q', { from: 6 }), []);
@@ -47,7 +47,7 @@ test('#72 peek shows from a number on, nothing past the end, and from a gap the 
   assert.deepEqual(numbers(await broker.peek('q', { max: 2 })), [1, 4]);
 });
 
-test('#72 so it does inside a batch, of which some are gone', async (t) => {
+test('#72 peek starts at the given sequence number inside a batch from which messages were removed', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, named(60));
   const held = await broker.peekLockMany('q', 60);
@@ -64,7 +64,7 @@ test('#72 so it does inside a batch, of which some are gone', async (t) => {
   }
 });
 
-test('#73 a locked message is shown like any, and nothing tells that it is locked', async (t) => {
+test('#73 peek shows a locked message as if it were not locked', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const before = await broker.peek('q');
   const message = await lock(broker);
@@ -75,7 +75,7 @@ test('#73 a locked message is shown like any, and nothing tells that it is locke
   assert.equal((await broker.peek('q'))[0]?.broker.DeliveryCount, 1);
 });
 
-test('#74 peek gives no lock and takes nothing: the message is received as if nobody had looked', async (t) => {
+test('#74 peek neither locks nor removes a message, nor counts as a delivery', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   for (let i = 0; i < 3; i++) {
     const [shown] = await broker.peek('q');
@@ -90,7 +90,7 @@ test('#74 peek gives no lock and takes nothing: the message is received as if no
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('peek shows a message whole: body, broker properties and properties', async (t) => {
+test('peek shows body, broker properties and application properties of a message', async (t) => {
   const broker = await startQueue(t);
   const BrokerProperties = { MessageId: 'm', Label: 'l', TimeToLive: 60, CorrelationId: 'c' };
   const UserProperties = { text: 'ä', number: 1.5, flag: true };
@@ -111,12 +111,12 @@ test('peek shows a message whole: body, broker properties and properties', async
   });
 });
 
-test('#75 messages in all states are shown in order of their numbers, dead letters not', async (t) => {
+test('#75 peek shows messages of all states in order of their numbers, without dead letters', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
   await sendTogether(broker, ['deferred', 'dead']);
   await sendTogether(broker, [withBroker('scheduled', later)]);
-  await sendTogether(broker, ['given back', 'active', 'changed', 'delayed', 'locked']);
+  await sendTogether(broker, ['abandoned', 'active', 'changed', 'delayed', 'locked']);
   const [deferred, dead, back, active, changed, delayed] = await broker.peekLockMany('q', 10);
   assert.ok(deferred && dead && back && active && changed && delayed);
   await broker.settle('q', [
@@ -130,7 +130,7 @@ test('#75 messages in all states are shown in order of their numbers, dead lette
   const expected = [
     'deferred Deferred',
     'scheduled Scheduled',
-    'given back Active',
+    'abandoned Active',
     'active Active',
     'changed Active',
     'delayed Active',
@@ -143,7 +143,7 @@ test('#75 messages in all states are shown in order of their numbers, dead lette
   assert.deepEqual(states(await broker.peek(DEAD)), ['dead Active']);
 });
 
-test('pages of any size show every message once, in order, among hundreds in all states', async (t) => {
+test('pages of any size show each of hundreds of messages in all states once, in order', async (t) => {
   const broker = await startQueue(t);
   const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
   for (let i = 0; i < 3; i++) {
@@ -170,7 +170,7 @@ test('pages of any size show every message once, in order, among hundreds in all
   }
 });
 
-test('#76 one peek shows at most 250 messages, whatever is asked for', async (t) => {
+test('#76 one peek shows at most 250 messages, even if maxMessages is larger', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, named(600));
   for (const query of ['', '?maxMessages=250', '?maxMessages=1000']) {
@@ -181,7 +181,7 @@ test('#76 one peek shows at most 250 messages, whatever is asked for', async (t)
   assert.equal((await peekAll(broker)).length, 600);
 });
 
-test('#76 one peek shows at most 256 KB, and paging shows all', async (t) => {
+test('#76 one peek shows at most 256 KB, and further pages show the rest', async (t) => {
   const broker = await startQueue(t);
   const body = () => randomBytes(30 * KB).toString('base64');
   const sent = Array.from({ length: 20 }, body);
@@ -192,7 +192,7 @@ test('#76 one peek shows at most 256 KB, and paging shows all', async (t) => {
   assert.deepEqual(bodies(await peekAll(broker)), sent);
 });
 
-test('#76 a message that alone is larger is shown alone', async (t) => {
+test('#76 peek shows a message of more than 256 KB alone', async (t) => {
   const broker = await startQueue(t, { MaxMessageSizeInKilobytes: '1024' }, 'small');
   const large = randomBytes(300 * KB).toString('base64');
   expectStatus(await broker.send('q', large), 201);
@@ -202,13 +202,13 @@ test('#76 a message that alone is larger is shown alone', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q', { from: 3 })), ['last']);
 });
 
-test('peek in an empty queue shows an empty list', async (t) => {
+test('a peek into an empty queue shows an empty list', async (t) => {
   const broker = await startQueue(t);
   assert.deepEqual(await broker.peek('q'), []);
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('peek sees what another process just did', async (t) => {
+test('peek shows the latest changes by another process', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const other = await startBroker(t, { beside: broker });
   assert.deepEqual(bodies(await other.peek('q')), ['a']);
@@ -217,7 +217,7 @@ test('peek sees what another process just did', async (t) => {
   assert.deepEqual(states(await other.peek('q')), ['a Deferred', 'b Active']);
 });
 
-test('a scheduled message whose time has come is shown as active, under its new number', async (t) => {
+test('peek shows a scheduled message that is due as active, with its new sequence number', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await sendTogether(broker, [withBroker('a', at)]);

@@ -26,7 +26,7 @@ async function deadLetterAll(broker: TestBroker, sent: readonly string[]): Promi
   );
 }
 
-test('#C2 resubmitted, dead letters are new messages of the main queue, in order', async (t) => {
+test('#C2 resubmitted dead letters are new messages of the main queue, in order', async (t) => {
   const broker = await startQueue(t);
   const message = { Body: 'a', BrokerProperties: { MessageId: 'm' }, UserProperties: { mine: 1 } };
   await sendTogether(broker, [message, 'b']);
@@ -45,7 +45,7 @@ test('#C2 resubmitted, dead letters are new messages of the main queue, in order
   assert.equal(EnqueuedTimeUtc, instant({ seconds: 60 }));
 });
 
-test('as many are resubmitted as asked for, oldest first, and locked ones stay', async (t) => {
+test('a resubmission moves up to maxMessages dead letters, oldest first, and skips locked ones', async (t) => {
   const broker = await startQueue(t);
   await deadLetterAll(broker, named(5));
   const held = await lock(broker, DEAD);
@@ -56,7 +56,7 @@ test('as many are resubmitted as asked for, oldest first, and locked ones stay',
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('a time to live begins anew when a dead letter is resubmitted', async (t) => {
+test('the time to live of a dead letter starts again when it is resubmitted', async (t) => {
   const broker = await startQueue(t, { DeadLetteringOnMessageExpiration: 'true' });
   expectStatus(await broker.send('q', 'a', { TimeToLive: 60 }), 201);
   broker.clock.advance({ minutes: 1 });
@@ -86,7 +86,7 @@ test('only dead letters can be resubmitted', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
 });
 
-test('while dead letters are resubmitted, each is in one of the two queues: never in both, never in neither', async (t) => {
+test('a dead letter is always in exactly one of the two queues while it is resubmitted', async (t) => {
   const broker = await startQueue(t);
   const sent = named(200);
   await deadLetterAll(broker, sent);
@@ -99,12 +99,12 @@ test('while dead letters are resubmitted, each is in one of the two queues: neve
   let isOver = false;
   const look = async () => {
     while (!isOver) {
-      // Messages only go from there to here, so which place is looked at first decides what is sure.
-      const there = bodies(await broker.peek(DEAD));
-      const here = bodies(await broker.peek('q'));
-      assert.deepEqual([...new Set([...there, ...here])].sort(), [...sent].sort(), 'in neither');
+      // Messages only move from the dead-letter queue to the main queue, so the order of these peeks matters.
+      const inDead = bodies(await broker.peek(DEAD));
+      const inMain = bodies(await broker.peek('q'));
+      assert.deepEqual([...new Set([...inDead, ...inMain])].sort(), [...sent].sort(), 'in neither');
       const left = new Set(bodies(await broker.peek(DEAD)));
-      assert.ok(!here.some((body) => left.has(body)), 'in both');
+      assert.ok(!inMain.some((body) => left.has(body)), 'in both');
     }
   };
   const resubmit = async () => {
@@ -126,7 +126,7 @@ test('while dead letters are resubmitted, each is in one of the two queues: neve
   assert.deepEqual([...received].sort(), [...sent].sort());
 });
 
-test('who resubmits at once shares the messages: each goes once', async (t) => {
+test('resubmissions that run at the same time move each dead letter once', async (t) => {
   const broker = await startQueue(t);
   const other = await startBroker(t, { beside: broker });
   for (let round = 0; round < 3; round++) {
@@ -144,7 +144,7 @@ test('who resubmits at once shares the messages: each goes once', async (t) => {
   }
 });
 
-test('a resubmit that races receivers of dead letters: each message goes one way', async (t) => {
+test('each dead letter is either resubmitted or received when both happen at the same time', async (t) => {
   const broker = await startQueue(t);
   const other = await startBroker(t, { beside: broker });
   const sent = named(300);
@@ -159,7 +159,7 @@ test('a resubmit that races receivers of dead letters: each message goes one way
   assert.deepEqual(bodies([...received.flat(), ...rest, ...back]).sort(), [...sent].sort());
 });
 
-test('a purged queue is empty: of active, locked, deferred and scheduled messages; dead letters stay', async (t) => {
+test('a purge removes active, locked, deferred and scheduled messages, and keeps dead letters', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await sendTogether(broker, ['dead', 'deferred', 'locked', 'active', withBroker('later', at)]);
@@ -178,7 +178,7 @@ test('a purged queue is empty: of active, locked, deferred and scheduled message
   assert.deepEqual([total, deadLetter], [1, 1]);
 });
 
-test('a purged queue goes on: it takes and gives messages, and its numbers continue', async (t) => {
+test('a purged queue accepts and delivers messages, and its sequence numbers continue', async (t) => {
   const broker = await startQueue(t, {}, 'a', 'b');
   await broker.purge('q');
   expectStatus(await broker.send('q', 'c'), 201);
@@ -190,7 +190,7 @@ test('a purged queue goes on: it takes and gives messages, and its numbers conti
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a dead-letter queue is purged on its own', async (t) => {
+test('a purge of a dead-letter queue keeps the messages of the main queue', async (t) => {
   const broker = await startQueue(t);
   await deadLetterAll(broker, ['a', 'b']);
   expectStatus(await broker.send('q', 'c'), 201);
@@ -201,7 +201,7 @@ test('a dead-letter queue is purged on its own', async (t) => {
   assert.deepEqual(bodies(await broker.peek(DEAD)), ['c']);
 });
 
-test('the purge of a queue leaves the locks on its dead letters alone, and the reverse', async (t) => {
+test('a purge of a queue keeps the locks on its dead letters, and vice versa', async (t) => {
   const broker = await startQueue(t);
   await deadLetterAll(broker, ['dead']);
   const dead = await lock(broker, DEAD);
@@ -213,7 +213,7 @@ test('the purge of a queue leaves the locks on its dead letters alone, and the r
   assert.equal(await broker.complete(live), 200);
 });
 
-test('a purge costs the same for one message and for five thousand', async (t) => {
+test('a purge consumes the same units for one message and for 5,000', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const small = await broker.units(() => broker.purge('q'));
   for (let i = 0; i < 5; i++) await sendTogether(broker, named(1000));
@@ -226,7 +226,7 @@ test('a purge costs the same for one message and for five thousand', async (t) =
   assert.ok(small.write <= 8, `${small.write} write units`);
 });
 
-test('a purge in one process is seen by the other', async (t) => {
+test('a purge in one process is visible in another', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const other = await startBroker(t, { beside: broker });
   assert.deepEqual(bodies(await other.peek('q')), ['a']);

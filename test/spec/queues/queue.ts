@@ -10,17 +10,17 @@ import {
   type TestBroker,
 } from '../../support/test-broker.ts';
 
-/** What tests of the life of a message share: one queue `q`, and few words for what they do. */
+/** Helpers of the tests of queues: one queue `q`, and short functions for its operations. */
 
 export const DEAD = 'q/$deadletterqueue';
 
-/** A namespace with the queue `q`, and messages of these bodies in it, each sent on its own. */
+/** Starts a namespace with the queue `q` and sends it one message for each of these bodies. */
 export async function startQueue(
   t: TestContext,
   settings: Record<string, string> = {},
   ...sent: readonly string[]
 ): Promise<TestBroker> {
-  // Only Premium has messages of another size.
+  // Only Premium allows another maximum message size.
   const tier = 'MaxMessageSizeInKilobytes' in settings ? 'Premium' : 'Standard';
   const broker = await startBroker(t, { tier });
   expectStatus(await broker.createQueue('q', settings), 201);
@@ -28,7 +28,7 @@ export async function startQueue(
   return broker;
 }
 
-/** Sends in one batch, which lies in as few blocks as it can. */
+/** Sends in one batch, which storage packs into as few blocks as possible. */
 export async function sendTogether(
   broker: TestBroker,
   messages: readonly (string | BatchMessage)[],
@@ -44,10 +44,10 @@ export function withBroker(Body: string, BrokerProperties: Record<string, unknow
   return { Body, BrokerProperties };
 }
 
-/** Peek-locks the message that must be there. */
+/** Peek-locks the next message, which must exist. */
 export async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
   const message = await broker.peekLock(path);
-  assert.ok(message, `a message can be had from ${path}`);
+  assert.ok(message, `${path} delivers a message`);
   return message;
 }
 
@@ -93,7 +93,7 @@ export function numbers(messages: readonly Received[]): number[] {
   return messages.map(({ broker: { SequenceNumber } }) => SequenceNumber);
 }
 
-/** Why and how messages were dead-lettered, from the front, without taking them. */
+/** Peeks body, reason and description of the dead letters. */
 export async function deadLetters(broker: TestBroker): Promise<readonly unknown[]> {
   return (await broker.peek(DEAD)).map(({ body, properties }) => [
     body,
@@ -102,15 +102,15 @@ export async function deadLetters(broker: TestBroker): Promise<readonly unknown[
   ]);
 }
 
-/** An instant as it stands in answers, counted from the start of every test. */
+/** An instant in the format of answers, in seconds from the start of the test's clock. */
 export function instant({ seconds }: { readonly seconds: number }): string {
   return new Date(START + seconds * 1000).toUTCString();
 }
 
-/** The same for requests that want ISO 8601. */
+/** The same in ISO 8601, which some requests need. */
 export function isoInstant({ seconds }: { readonly seconds: number }): string {
   return new Date(START + seconds * 1000).toISOString();
 }
 
-/** The words for a message that stayed too long. */
+/** Reason and description of a message that was dead-lettered because it expired. */
 export const EXPIRED = ['TTLExpiredException', 'The message expired and was dead lettered.'];

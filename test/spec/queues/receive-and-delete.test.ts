@@ -12,7 +12,7 @@ async function startQueue(t: TestContext): Promise<TestBroker> {
 const batchOf = (count: number) => Array.from({ length: count }, (_, i) => ({ Body: `${i}` }));
 const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 
-test('#1 #B5 a message that is received and deleted is gone, and has no lock', async (t) => {
+test('#1 #B5 a receive-and-delete removes the message and returns no lock token', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'once'), 201);
   const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
@@ -26,7 +26,7 @@ test('#1 #B5 a message that is received and deleted is gone, and has no lock', a
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#2 a message that was handed out never comes again, however long one waits', async (t) => {
+test('#2 a message that was received and deleted is never delivered again', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'lost with its receiver'), 201);
   await broker.receiveAndDelete('q');
@@ -36,13 +36,13 @@ test('#2 a message that was handed out never comes again, however long one waits
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#15 an empty queue answers 204 at once', async (t) => {
+test('#15 a receive-and-delete from an empty queue answers 204 at once', async (t) => {
   const broker = await startQueue(t);
   const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
   assert.deepEqual([answer.status, answer.text], [204, '']);
 });
 
-test('#18 what was received and deleted cannot be settled afterwards', async (t) => {
+test('#18 a message that was received and deleted cannot be settled', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', batchOf(2)), 201);
   const locked = await broker.peekLock('q');
@@ -52,7 +52,7 @@ test('#18 what was received and deleted cannot be settled afterwards', async (t)
   assert.equal(await broker.complete(locked), 404);
 });
 
-test('messages come in order, up to as many as were asked for', async (t) => {
+test('a receive-and-delete returns up to maxMessages messages in order', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', batchOf(150)), 201);
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 1)), ['0']);
@@ -66,7 +66,7 @@ test('messages come in order, up to as many as were asked for', async (t) => {
   assert.deepEqual(await broker.receiveAndDeleteMany('q', 1000), []);
 });
 
-test('a message that another holds under a lock stays and comes after the lock', async (t) => {
+test('a receive-and-delete skips a locked message until its lock ends', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', batchOf(3)), 201);
   await broker.peekLock('q');
@@ -76,7 +76,7 @@ test('a message that another holds under a lock stays and comes after the lock',
   assert.deepEqual([last?.body, last?.broker.DeliveryCount], ['0', 2]);
 });
 
-test('each of many messages goes to exactly one of many receivers', async (t) => {
+test('each of 600 messages is received and deleted by exactly one of many receivers', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', batchOf(600)), 201);
   const taken: string[] = [];
@@ -88,7 +88,7 @@ test('each of many messages goes to exactly one of many receivers', async (t) =>
     }
   };
   await Promise.all([1, 3, 7, 20, 1, 50, 2, 9].map(receive));
-  // A receiver that finds all in the hands of others goes away; what is left, if any, comes now.
+  // A receive that loses every race may return nothing although messages are left: this one gets them.
   await receive(1000);
   assert.deepEqual(
     taken.map(Number).sort((a, b) => a - b),
@@ -96,7 +96,7 @@ test('each of many messages goes to exactly one of many receivers', async (t) =>
   );
 });
 
-test('each of many messages is locked by exactly one of many receivers', async (t) => {
+test('each of 300 messages is locked by exactly one of many receivers', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', batchOf(300)), 201);
   const locked: Received[] = [];

@@ -5,7 +5,7 @@ import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 
-test('a receive that is held up until others have had its messages goes away with nothing', async (t) => {
+test('a delayed receive returns nothing if another receiver has completed its messages meanwhile', async (t) => {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const here = await startBroker(t);

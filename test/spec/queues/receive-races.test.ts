@@ -5,8 +5,8 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
 /**
- * What comes into a queue while a receive reads it comes with the next one, also where it lies in front
- * of what the first one saw: a process must not take its front for closed that it read before.
+ * A message that becomes available while a receive reads the queue comes with the next receive, even if it
+ * lies before the messages that were read: the process must not store an outdated scan hint.
  */
 
 const QUEUE = 'q';
@@ -36,7 +36,7 @@ async function settle(
   assert.equal(done?.settled, true);
 }
 
-/** The read of a log of messages, main (m) or dead-letter (d). */
+/** Matches the query of the message log of the main queue (m) or the dead-letter queue (d). */
 const readOf =
   (letter: 'm' | 'd') =>
   ({ command, collection }: Outgoing) =>
@@ -44,7 +44,7 @@ const readOf =
 
 const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 
-test('a dead letter that comes in front while others are read comes with the next receive', async (t) => {
+test('a message that is dead-lettered before others while they are read comes with the next receive', async (t) => {
   const { broker, pauses } = await start(t);
   await sendEach(broker, ['1', '2', '3']);
   const [first, second, third] = await broker.peekLockMany(QUEUE, 3);
@@ -60,7 +60,7 @@ test('a dead letter that comes in front while others are read comes with the nex
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
 
-test('a message that was overtaken, and is stored while others are read, comes with the next receive', async (t) => {
+test('a message whose write is delayed until later messages are read comes with the next receive', async (t) => {
   const { broker, pauses } = await start(t);
   const storing = pauses.pauseNext(({ command }) => command === 'PutItemCommand');
   const late = broker.send(QUEUE, 'late');
@@ -81,7 +81,7 @@ test('a message that is abandoned while others are read comes with the next rece
   const { broker, pauses } = await start(t);
   await sendEach(broker, ['1', '2', '3']);
   const [first, second] = await broker.peekLockMany(QUEUE, 2);
-  // Nothing is remembered from here on, so that all is read.
+  // The abandon invalidates the scan hint, so the next receive reads from the start.
   await settle(broker, second, 'abandon');
 
   const reading = pauses.pauseNextAnswer(readOf('m'));
@@ -93,16 +93,16 @@ test('a message that is abandoned while others are read comes with the next rece
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['1', '3']);
 });
 
-test('a receive that reads from the remembered front on does not close what it did not read', async (t) => {
+test('a receive that starts at a scan hint does not skip messages that it did not read', async (t) => {
   const { broker, pauses } = await start(t);
   await sendEach(broker, ['1', '2', '3', '4', '5', '6']);
-  // The front is remembered behind 1 and 2.
+  // The scan hint now skips 1 and 2.
   const [first, second] = await broker.peekLockMany(QUEUE, 2);
 
   const reading = pauses.pauseNextAnswer(readOf('m'));
   const received = broker.peekLockMany(QUEUE, 2);
   await reading.reached;
-  // Both come back, and the front is remembered anew, behind the first.
+  // Both are available again, and the next receive stores a new scan hint, which skips the first.
   await settle(broker, first, 'abandon');
   await settle(broker, second, 'abandon');
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 1)), ['1']);
@@ -111,7 +111,7 @@ test('a receive that reads from the remembered front on does not close what it d
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['2', '5', '6']);
 });
 
-test('a receive-and-delete tells a delivery whose lock ended while others overtook it', async (t) => {
+test('a receive-and-delete counts a delivery whose lock ended while its write was delayed', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue(QUEUE), 201);
   await sendEach(broker, ['1']);
@@ -131,6 +131,6 @@ test('a receive-and-delete tells a delivery whose lock ended while others overto
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 3)), ['1', '3']);
   broker.clock.advance({ ms: 1 });
   removing.goOn();
-  const { body, broker: told } = (await received) ?? {};
-  assert.deepEqual([body, told?.DeliveryCount], ['2', 2]);
+  const { body, broker: properties } = (await received) ?? {};
+  assert.deepEqual([body, properties?.DeliveryCount], ['2', 2]);
 });

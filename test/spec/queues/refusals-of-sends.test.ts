@@ -66,25 +66,25 @@ const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: c
 
 const BATCHES: readonly Row[] = (
   [
-    ['that is no JSON', '[{"Body":"x"}', /^The batch is not valid JSON\.$/],
-    ['that is no UTF-8', Uint8Array.of(0x5b, 0xff, 0x5d), /^The batch is not valid UTF-8\.$/],
-    ['that is no list', { Body: 'x' }, /^The batch must be a JSON array of messages\.$/],
+    ['that is not JSON', '[{"Body":"x"}', /^The batch is not valid JSON\.$/],
+    ['that is not UTF-8', Uint8Array.of(0x5b, 0xff, 0x5d), /^The batch is not valid UTF-8\.$/],
+    ['that is not an array', { Body: 'x' }, /^The batch must be a JSON array of messages\.$/],
     ['without a message', [], /^The batch holds no message\.$/],
     ['of 4,501', many(4501, { Body: '' }), /^The batch holds 4501 messages; the limit is 4500\.$/],
-    ['with a text', [{ Body: 'x' }, 'y'], /^Message 1 of the batch: It must be a JSON object\.$/],
+    ['with a string', [{ Body: 'x' }, 'y'], /^Message 1 of the batch: It must be a JSON object\.$/],
     ['without a Body', [{}], /^Message 0 of the batch: Body is required and must be a text\.$/],
     [
-      'with a number',
+      'with a Body that is a number',
       [{ Body: 7 }],
       /^Message 0 of the batch: Body is required and must be a text/,
     ],
     [
-      'in hex',
+      'with a Body in hex',
       [{ Body: '00', BodyEncoding: 'hex' }],
       /^Message 0 of the batch: BodyEncoding may only be 'base64'\.$/,
     ],
     [
-      'in bad base64',
+      'with a Body in bad base64',
       [{ Body: 'a', BodyEncoding: 'base64' }],
       /^Message 0 of the batch: Body is not valid base64\.$/,
     ],
@@ -99,7 +99,7 @@ const BATCHES: readonly Row[] = (
       /^Message 0 of the batch: The property 'a' is an object/,
     ],
     [
-      'with a number of no type',
+      'with a number of more than 64 bits',
       '[{"Body":"x","UserProperties":{"a":99999999999999999999}}]',
       /^Message 0 of the batch: The property 'a' is a number that fits no 64 bits\.$/,
     ],

@@ -33,7 +33,7 @@ const RECEIVES: readonly Row[] = [
   })),
   ...['POST', 'DELETE'].map((method) => ({
     ...bad,
-    what: `${method} with settlements that are no JSON`,
+    what: `${method} with settlements that are not JSON`,
     method,
     path: 'q/messages/head?timeout=0',
     options: withBody('{"settlements":'),
@@ -77,7 +77,7 @@ const SETTLEMENTS: readonly Row[] = [
   ...['DELETE', 'PUT', 'POST'].flatMap((method): readonly Row[] => [
     {
       ...bad,
-      what: `${method} with a lock token that is no GUID`,
+      what: `${method} with a lock token that is not a GUID`,
       method,
       path: 'q/messages/2/not-a-guid',
       sentence: /^The lock token 'not-a-guid' is not a GUID\.$/,
@@ -102,19 +102,19 @@ const SETTLEMENTS: readonly Row[] = [
 const ADDRESSES: readonly Row[] = [
   ...(
     [
-      ['POST', 'nobody/messages'],
-      ['POST', 'nobody/messages/head?timeout=0'],
-      ['DELETE', 'nobody/messages/head?timeout=0'],
-      ['DELETE', `nobody/messages/1/${UNKNOWN}`],
+      ['POST', 'missing/messages'],
+      ['POST', 'missing/messages/head?timeout=0'],
+      ['DELETE', 'missing/messages/head?timeout=0'],
+      ['DELETE', `missing/messages/1/${UNKNOWN}`],
       ['POST', 'q/subscriptions/s/messages/head?timeout=0'],
-      ['POST', 'nobody/$deadletterqueue/messages/head?timeout=0'],
+      ['POST', 'missing/$deadletterqueue/messages/head?timeout=0'],
     ] as const
   ).map(([method, path]) => ({
     ...missing,
     what: `${method} ${path}`,
     method,
     path,
-    sentence: /^The messaging entity '(nobody|q\/Subscriptions\/s)' could not be found\.$/i,
+    sentence: /^The messaging entity '(missing|q\/Subscriptions\/s)' could not be found\.$/i,
   })),
   ...['q@home', '-q', `${'x'.repeat(261)}`].map((name) => ({
     ...bad,
@@ -126,7 +126,7 @@ const ADDRESSES: readonly Row[] = [
   })),
   {
     ...bad,
-    what: 'a path that is no UTF-8',
+    what: 'a path that is not UTF-8',
     method: 'POST',
     path: '%ff/messages',
     sentence: /^The path is not percent-encoded UTF-8\.$/,

@@ -64,7 +64,7 @@ test('#7 a lock can be renewed without limit, and the token stays the same', asy
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a renewal counts no delivery', async (t) => {
+test('a renewal does not count as a delivery', async (t) => {
   const broker = await startQueue(t);
   const message = await sendAndLock(broker);
   await broker.renew(message);
@@ -73,7 +73,7 @@ test('a renewal counts no delivery', async (t) => {
   assert.equal((await broker.peekLock('q'))?.broker.DeliveryCount, 2);
 });
 
-test('#8 a lock that has run out cannot be renewed, though nobody has taken the message', async (t) => {
+test('#8 an expired lock cannot be renewed, even if no receiver has taken the message', async (t) => {
   const broker = await startQueue(t);
   const message = await sendAndLock(broker);
   broker.clock.advance({ seconds: 30 });
@@ -83,7 +83,7 @@ test('#8 a lock that has run out cannot be renewed, though nobody has taken the 
   assert.equal((await broker.peekLock('q'))?.broker.DeliveryCount, 2);
 });
 
-test('#8 the lock of another delivery is not renewed by an old token', async (t) => {
+test('#8 the token of an earlier delivery does not renew the lock of a later one', async (t) => {
   const broker = await startQueue(t);
   const old = await sendAndLock(broker);
   broker.clock.advance({ seconds: 30 });
@@ -94,7 +94,7 @@ test('#8 the lock of another delivery is not renewed by an old token', async (t)
   assert.equal((await broker.peekLock('q'))?.broker.DeliveryCount, 3);
 });
 
-test('a settled message cannot be renewed', async (t) => {
+test('the lock of a settled message cannot be renewed', async (t) => {
   const broker = await startQueue(t);
   const first = await sendAndLock(broker);
   assert.equal(await broker.abandon(first), 200);
@@ -105,7 +105,7 @@ test('a settled message cannot be renewed', async (t) => {
   assert.equal((await broker.renew(second)).status, 404);
 });
 
-test('many locks are renewed in one call, each with its own outcome', async (t) => {
+test('one call renews many locks, each with its own outcome', async (t) => {
   const broker = await startQueue(t);
   const batch = Array.from({ length: 60 }, (_, i) => ({ Body: `${i}` }));
   expectStatus(await broker.sendBatch('q', batch), 201);
@@ -134,7 +134,7 @@ test('many locks are renewed in one call, each with its own outcome', async (t) 
   assert.equal((await broker.peekLockMany('q', 100)).length, 59);
 });
 
-test('a lock that is named twice in one call is renewed, and never said to be lost', async (t) => {
+test('a lock token that is twice in one call is renewed, and not reported as lost', async (t) => {
   const broker = await startQueue(t);
   const { LockToken } = (await sendAndLock(broker)).broker;
   for (const { error } of await renewMany(broker, [LockToken, LockToken])) {
@@ -142,7 +142,7 @@ test('a lock that is named twice in one call is renewed, and never said to be lo
   }
 });
 
-test('an old token beside the live one of the same message does not spoil the renewal', async (t) => {
+test('an expired token of a message does not prevent the renewal of its valid token in the same call', async (t) => {
   const broker = await startQueue(t);
   const old = await sendAndLock(broker);
   assert.equal(await broker.abandon(old), 200);

@@ -29,7 +29,7 @@ async function receiveAll(broker: TestBroker): Promise<string[]> {
   }
 }
 
-test(`${COUNT} messages due in the same second are activated in bulk, in a few units each hundred`, async (t) => {
+test(`${COUNT} messages due in the same second are activated in bulk, for at most 25 write units per 100 messages`, async (t) => {
   const broker = await startQueue(t);
   await scheduleAll(
     broker,
@@ -39,7 +39,7 @@ test(`${COUNT} messages due in the same second are activated in bulk, in a few u
   broker.clock.advance({ minutes: 1 });
   const first = await broker.units(() => broker.peek('q', { max: 1 }));
   t.diagnostic(`${first.write} write units, ${first.requests} requests`);
-  // Two transactional writes a block of 24: out here, in there.
+  // Each block of 24 messages costs two transactional writes: its deletion here, its creation there.
   assert.ok(first.write <= COUNT / 4, `${first.write} write units`);
   assert.ok(first.requests <= COUNT / 40, `${first.requests} requests`);
   const { active, scheduled } = await broker.runtimeProperties('q');
@@ -48,7 +48,7 @@ test(`${COUNT} messages due in the same second are activated in bulk, in a few u
   assert.equal(again.write, 0);
 });
 
-test('300 messages that were scheduled one by one for the same second come in common blocks', async (t) => {
+test('300 messages that were scheduled one by one for the same second are activated into shared blocks', async (t) => {
   const broker = await startQueue(t);
   const messages = named(300).map((body) => due(60, body));
   for (let i = 0; i < messages.length; i += 50) {
@@ -71,7 +71,7 @@ test('300 messages that were scheduled one by one for the same second come in co
 });
 
 for (const count of [20, 100, 500, 1000]) {
-  test(`a batch of ${count} that is scheduled for one instant arrives in the order in which it was sent`, async (t) => {
+  test(`a batch of ${count} messages scheduled for the same instant is delivered in the order of the batch`, async (t) => {
     const broker = await startQueue(t);
     await scheduleAll(
       broker,
@@ -82,11 +82,11 @@ for (const count of [20, 100, 500, 1000]) {
   });
 }
 
-test('thousands due at different seconds all arrive, in order of time', async (t) => {
+test('2,000 messages due at different seconds are all delivered, in order of time', async (t) => {
   const broker = await startQueue(t);
   const order = named(2000);
   const messages = order.map((body, i) => due(60 + Math.floor(i / 100), body));
-  // A batch may hold a few different times only.
+  // The number of different times in one batch is limited.
   for (let i = 0; i < messages.length; i += 500) {
     await broker.schedule('q', messages.slice(i, i + 500));
   }
@@ -94,7 +94,7 @@ test('thousands due at different seconds all arrive, in order of time', async (t
   assert.deepEqual(await receiveAll(broker), order);
 });
 
-test('receivers of two processes that come at once activate each message once', async (t) => {
+test('receives of two processes at the same time activate each message once', async (t) => {
   const broker = await startQueue(t);
   const other = await startBroker(t, { beside: broker });
   await scheduleAll(
@@ -110,7 +110,7 @@ test('receivers of two processes that come at once activate each message once', 
   );
 });
 
-test('a cancel that races the activation: each message is either cancelled or delivered', async (t) => {
+test('each message is either cancelled or delivered when a cancellation races its activation', async (t) => {
   const broker = await startQueue(t);
   const scheduled = await broker.schedule(
     'q',

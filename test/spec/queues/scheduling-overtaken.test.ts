@@ -3,14 +3,14 @@ import { type TestContext, test } from 'node:test';
 import { type Outgoing, startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 
-/** What a look heard late must not hide what was scheduled since it looked. */
+/** A process that reads the due time late must not miss messages that were scheduled since that read. */
 
 const SCHEDULED = {
   Body: 'm',
   BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:01:00Z' },
 };
 
-test('a message that is scheduled while a receive looks at the schedule comes due', async (t) => {
+test('a message that is scheduled while a receive reads the next due time is delivered when it is due', async (t) => {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const broker = await startBroker(t, { client: pauses.client });
@@ -27,7 +27,7 @@ test('a message that is scheduled while a receive looks at the schedule comes du
   assert.equal((await broker.peekLock('q'))?.body, 'm');
 });
 
-/** A receive that activates a message, and stands still as it takes the message's new number. */
+/** Starts a receive that activates a message, and pauses it before it assigns the new sequence number. */
 async function startActivation(t: TestContext) {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
@@ -37,20 +37,20 @@ async function startActivation(t: TestContext) {
     { Body: 'first', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:00:30Z' } },
   ]);
   broker.clock.advance({ seconds: 30 });
-  const taking = pauses.pauseNext(isHeadUpdate);
+  const taking = pauses.pauseNext(isHeaderUpdate);
   const receive = broker.peekLock('q');
   await taking.reached;
   return { broker, pauses, receive, taking };
 }
 
-function isHeadUpdate({ command, collection }: Outgoing): boolean {
+function isHeaderUpdate({ command, collection }: Outgoing): boolean {
   return command === 'UpdateItemCommand' && collection.endsWith('.0');
 }
 
-test('a message that is scheduled while others are activated comes due', async (t) => {
+test('a message that is scheduled while others are activated is delivered when it is due', async (t) => {
   const { broker, pauses, receive, taking } = await startActivation(t);
-  // Of the head of the partition, too: it is noted that nothing is due any more.
-  const raising = pauses.pauseNextAnswer(isHeadUpdate);
+  // This update of the partition header records that no other message is due.
+  const raising = pauses.pauseNextAnswer(isHeaderUpdate);
   taking.goOn();
   await raising.reached;
   await broker.schedule('q', [SCHEDULED]);
@@ -60,7 +60,7 @@ test('a message that is scheduled while others are activated comes due', async (
   assert.equal((await broker.peekLock('q'))?.body, 'm');
 });
 
-test('a message that is scheduled after a purge comes due, whoever still activates what was purged', async (t) => {
+test('a message that is scheduled after a purge is delivered when it is due, even if an activation from before the purge still runs', async (t) => {
   const { broker, receive, taking } = await startActivation(t);
   await broker.purge('q');
   await broker.schedule('q', [SCHEDULED]);

@@ -11,7 +11,7 @@ const at = (seconds: number, Body: string): BatchMessage => ({
   BrokerProperties: { ScheduledEnqueueTimeUtc: instant({ seconds }) },
 });
 
-test('#64 a scheduled message is not received before its time, and peek shows it as what it is', async (t) => {
+test('#64 a scheduled message is not delivered before its time, and peek shows it as scheduled', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
   broker.clock.advance({ seconds: 60, ms: -1 });
@@ -22,7 +22,7 @@ test('#64 a scheduled message is not received before its time, and peek shows it
   assert.equal(shown?.broker['ScheduledEnqueueTimeUtc'], instant({ seconds: 60 }));
 });
 
-test('#63 #64 at its instant exactly it is there, enqueued then, under a new number', async (t) => {
+test('#63 #64 a scheduled message is delivered exactly at its instant, with that EnqueuedTimeUtc and a new sequence number', async (t) => {
   const broker = await startQueue(t);
   const [number] = await broker.schedule('q', [at(60, 'a')]);
   expectStatus(await broker.send('q', 'b'), 201);
@@ -35,7 +35,7 @@ test('#63 #64 at its instant exactly it is there, enqueued then, under a new num
   assert.equal(EnqueuedTimeUtc, instant({ seconds: 60 }));
 });
 
-test('where a throttle comes after the message is stored, its sender is told that nothing is known', async (t) => {
+test('a send that is throttled after its message is stored answers 504, because its outcome is unknown', async (t) => {
   let isStored = false;
   const client = hookedClient(({ command }) => {
     if (command === 'TransactWriteItemsCommand') isStored = true;
@@ -49,7 +49,7 @@ test('where a throttle comes after the message is stored, its sender is told tha
   assert.equal((await broker.peek('q')).length, 1);
 });
 
-test('#65 scheduled in the past or for this very instant, a message is there at once', async (t) => {
+test('#65 a message that is scheduled for the past or the current instant is delivered at once', async (t) => {
   const broker = await startQueue(t);
   broker.clock.advance({ minutes: 1 });
   const sent = [at(59, 'past'), at(-86_400, 'long past'), at(60, 'now')];
@@ -59,7 +59,7 @@ test('#65 scheduled in the past or for this very instant, a message is there at 
   assert.equal(received[0]?.broker.EnqueuedTimeUtc, instant({ seconds: 60 }));
 });
 
-test('#61 a scheduled message is cancelled by the number it was given, and never arrives', async (t) => {
+test('#61 a scheduled message is cancelled by the sequence number that the schedule call returned, and is never delivered', async (t) => {
   const broker = await startQueue(t);
   const [a, b, c] = await broker.schedule('q', [at(60, 'a'), at(60, 'b'), at(90, 'c')]);
   assert.ok(a && b && c);
@@ -70,7 +70,7 @@ test('#61 a scheduled message is cancelled by the number it was given, and never
   expectStatus(await broker.cancelScheduled('q', [b]), 404);
 });
 
-test('the numbers of a batch name its messages, whatever their times', async (t) => {
+test('a schedule call returns the sequence numbers in the order of its messages, not of their times', async (t) => {
   const broker = await startQueue(t);
   const seconds = [90, -60, 30, 90, 60, 0, 30];
   const scheduled = await broker.schedule(
@@ -88,7 +88,7 @@ test('the numbers of a batch name its messages, whatever their times', async (t)
   assert.deepEqual([...scheduled].sort(), [1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('#61 what was sent with a scheduled time is cancelled by the number that peek shows', async (t) => {
+test('#61 a message that was sent with a scheduled time is cancelled by the number that peek shows', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
   expectStatus(await broker.cancelScheduled('q', numbers(await broker.peek('q'))), 200);
@@ -96,7 +96,7 @@ test('#61 what was sent with a scheduled time is cancelled by the number that pe
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#62 an unknown, an active, a deferred and an activated number cannot be cancelled', async (t) => {
+test('#62 a cancellation with the number of an unknown, active, deferred or activated message answers MessageNotFound', async (t) => {
   const broker = await startQueue(t, {}, 'deferred', 'active');
   const held = await lock(broker);
   await broker.settle('q', [{ lockToken: held.broker.LockToken, outcome: 'defer' }]);
@@ -111,7 +111,7 @@ test('#62 an unknown, an active, a deferred and an activated number cannot be ca
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['active', 'activated']);
 });
 
-test('several are cancelled all or none', async (t) => {
+test('a cancellation with several numbers cancels all messages or none', async (t) => {
   const broker = await startQueue(t);
   const [a, b] = await broker.schedule('q', [at(60, 'a'), at(120, 'b')]);
   assert.ok(a && b);
@@ -121,7 +121,7 @@ test('several are cancelled all or none', async (t) => {
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('of two who cancel at once, one does', async (t) => {
+test('exactly one of two simultaneous cancellations of a message succeeds', async (t) => {
   const broker = await startQueue(t);
   const scheduled = await broker.schedule(
     'q',
@@ -136,7 +136,7 @@ test('of two who cancel at once, one does', async (t) => {
   }
 });
 
-test('scheduled messages arrive in order of their times, and those of one time as they were sent', async (t) => {
+test('scheduled messages are delivered in order of their times, and messages of the same time in the order of sending', async (t) => {
   const broker = await startQueue(t);
   await broker.schedule('q', [at(90, 'd'), at(30, 'a')]);
   await broker.schedule('q', [at(60, 'b'), at(60, 'c'), at(120, 'e')]);
@@ -150,7 +150,7 @@ test('scheduled messages arrive in order of their times, and those of one time a
   );
 });
 
-test('of a batch those are received that are due, whatever lies around them', async (t) => {
+test('only the due messages of a batch with different times are delivered', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, [at(60, 'later'), 'now', at(30, 'soon'), 'now too']);
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['now', 'now too']);
@@ -160,7 +160,7 @@ test('of a batch those are received that are due, whatever lies around them', as
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['later']);
 });
 
-test('a delay of ten years is kept to the millisecond', async (t) => {
+test('a message that is scheduled ten years ahead is delivered at its exact millisecond', async (t) => {
   const broker = await startQueue(t);
   const years = 3652 * 86_400;
   await broker.schedule('q', [at(years, 'a')]);
@@ -173,7 +173,7 @@ test('a delay of ten years is kept to the millisecond', async (t) => {
   assert.equal((await lock(broker)).body, 'a');
 });
 
-test('fractions of a second count where they are said', async (t) => {
+test('a scheduled time may have milliseconds', async (t) => {
   const broker = await startQueue(t);
   const ScheduledEnqueueTimeUtc = '2026-01-01T00:00:01.250Z';
   await broker.schedule('q', [{ Body: 'a', BrokerProperties: { ScheduledEnqueueTimeUtc } }]);
@@ -183,7 +183,7 @@ test('fractions of a second count where they are said', async (t) => {
   assert.equal((await lock(broker)).body, 'a');
 });
 
-test('a message that nobody fetched for years after its time is delivered, and expires by its time', async (t) => {
+test('a message that was not received for years after its scheduled time is delivered, or expires by its time to live', async (t) => {
   const broker = await startQueue(t, { DeadLetteringOnMessageExpiration: 'true' });
   const times = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }), TimeToLive: 60 };
   await broker.schedule('q', [at(60, 'kept'), { Body: 'expired', BrokerProperties: times }]);
@@ -193,7 +193,7 @@ test('a message that nobody fetched for years after its time is delivered, and e
   assert.deepEqual(bodies(await broker.peek(DEAD)), ['expired']);
 });
 
-test('a waiting receive is woken by the time of a scheduled message', async (t) => {
+test('a waiting receive returns when a scheduled message is due', async (t) => {
   const broker = await startQueue(t);
   await broker.schedule('q', [at(60, 'a')]);
   const waiting = broker.peekLock('q', 60);
@@ -202,7 +202,7 @@ test('a waiting receive is woken by the time of a scheduled message', async (t) 
   assert.equal((await waiting)?.body, 'a');
 });
 
-test('scheduled by one process, a message is received from another', async (t) => {
+test('a message that one process scheduled is received through another', async (t) => {
   const broker = await startQueue(t);
   const other = await startBroker(t, { beside: broker });
   await broker.schedule('q', [at(60, 'a')]);
@@ -211,19 +211,19 @@ test('scheduled by one process, a message is received from another', async (t) =
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a message without a scheduled time is not scheduled, nor are the others of its batch', async (t) => {
+test('a schedule call with a message without a scheduled time schedules no message of the batch', async (t) => {
   const broker = await startQueue(t);
   const answer = await broker.post('q', '$schedule', [at(60, 'a'), { Body: 'b' }]);
   assert.equal(answer.status, 400);
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('a scheduled message that nobody expects is found by the daily walk', async (t) => {
+test('the daily walk of the sweep finds a scheduled message that the due-work index does not know', async (t) => {
   const broker = await startQueue(t);
   const items = new StoredItems(broker);
   t.after(() => items.close());
   expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
-  // As a request leaves it that arrives late, after its sender has crashed.
+  // Such a state is left by a request that arrives late, after its sender has crashed.
   await items.forgetDue(await items.idOf('q'));
   for (let i = 0; i < 2; i++) {
     broker.clock.advance({ days: 1 });
@@ -232,15 +232,15 @@ test('a scheduled message that nobody expects is found by the daily walk', async
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['a']);
 });
 
-test('a scheduled message in a queue that forwards comes in time behind a due time that is long over', async (t) => {
+test('a scheduled message in a forwarding queue is forwarded in time despite an outdated due time', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('end'), 201);
   expectStatus(await broker.createQueue('q', { ForwardTo: 'end' }), 201);
   const items = new StoredItems(broker);
   t.after(() => items.close());
-  // The walk over all entities is over for today.
+  // The daily walk over all entities is done.
   await broker.sweep();
-  // As a request leaves it that arrives after all that it told of was sent on.
+  // Such a state is left by a request that arrives after the messages it announced were forwarded.
   await items.expectDue(await items.idOf('q'), broker.clock.now() - 60_000);
   expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
   broker.clock.advance({ minutes: 2 });

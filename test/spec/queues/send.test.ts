@@ -10,14 +10,14 @@ async function startQueue(
   t: TestContext,
   settings: Record<string, string> = {},
 ): Promise<TestBroker> {
-  // Only Premium has messages of another size.
+  // Only Premium allows another maximum message size.
   const tier = 'MaxMessageSizeInKilobytes' in settings ? 'Premium' : 'Standard';
   const broker = await startBroker(t, { tier });
   expectStatus(await broker.createQueue('q', settings), 201);
   return broker;
 }
 
-/** What a receive-and-delete brings, byte for byte. */
+/** The body, as bytes, that a receive-and-delete returns. */
 async function nextBytes(broker: TestBroker): Promise<Buffer> {
   const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
   expectStatus(answer, 200);
@@ -33,7 +33,7 @@ async function receiveAll(broker: TestBroker): Promise<readonly Received[]> {
   }
 }
 
-test('#B1 #B2 an accepted send is silent: 201 and nothing more', async (t) => {
+test('#B1 #B2 an accepted send answers 201 without a body', async (t) => {
   const broker = await startQueue(t);
   const answer = await broker.send('q', 'x');
   assert.deepEqual([answer.status, answer.text], [201, '']);
@@ -41,7 +41,7 @@ test('#B1 #B2 an accepted send is silent: 201 and nothing more', async (t) => {
   assert.deepEqual([batch.status, batch.text], [201, '']);
 });
 
-test('#20 a message without a MessageId is given one of 32 hex digits, its own', async (t) => {
+test('#20 a message without a MessageId gets a unique one of 32 hex digits', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a'), 201);
   expectStatus(await broker.send('q', 'b', { MessageId: '' }), 201);
@@ -54,7 +54,7 @@ test('#20 a message without a MessageId is given one of 32 hex digits, its own',
 const BODIES: readonly (readonly [string, Uint8Array])[] = [
   ['an empty body', new Uint8Array()],
   ['a single zero byte', new Uint8Array(1)],
-  ['every byte there is', Uint8Array.from({ length: 256 }, (_, i) => i)],
+  ['every byte value', Uint8Array.from({ length: 256 }, (_, i) => i)],
   ['a byte order mark and text', Buffer.from('\ufeffgrün')],
   ['broken UTF-8', Uint8Array.of(0xc3, 0x28, 0xff, 0xfe)],
   ['JSON with odd spacing', Buffer.from('{ "a" : 1.0 ,\r\n"b":"\\u00e4" }\n')],
@@ -65,14 +65,14 @@ const BODIES: readonly (readonly [string, Uint8Array])[] = [
 ];
 
 for (const [what, body] of BODIES) {
-  test(`${what} comes out byte for byte as it went in`, async (t) => {
+  test(`${what} is delivered byte for byte as it was sent`, async (t) => {
     const broker = await startQueue(t);
     expectStatus(await broker.send('q', body), 201);
     assert.ok((await nextBytes(broker)).equals(body));
   });
 }
 
-test('1 MiB of random bytes goes through where the queue allows it', async (t) => {
+test('a message of 1 MiB is accepted if the queue allows it, and a larger one is refused', async (t) => {
   const broker = await startQueue(t, { MaxMessageSizeInKilobytes: '1024' });
   const body = randomBytes(1024 * KB);
   expectStatus(await broker.send('q', body), 201);
@@ -84,7 +84,7 @@ test('1 MiB of random bytes goes through where the queue allows it', async (t) =
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('bodies of a batch come out byte for byte, as text and as base64', async (t) => {
+test('bodies of a batch, text or base64, are delivered byte for byte', async (t) => {
   const broker = await startQueue(t);
   const sent = BODIES.map(([, body]) => Buffer.from(body)).filter((body) => body.length < 9999);
   const batch = sent.map((body) => ({
@@ -98,7 +98,7 @@ test('bodies of a batch come out byte for byte, as text and as base64', async (t
   const shown = answer.json<readonly { Body: string; BodyEncoding?: 'base64' }[]>();
   const read = shown.map(({ Body, BodyEncoding }) => Buffer.from(Body, BodyEncoding ?? 'utf8'));
   assert.deepEqual(read, [...sent, Buffer.from('plain €')]);
-  // Text is shown as text, however it was sent.
+  // A body that is valid text is shown as text, even if it was sent as base64.
   assert.equal(shown.at(-1)?.BodyEncoding, undefined);
   assert.equal(shown.find(({ Body }) => Body.includes('grün'))?.BodyEncoding, undefined);
 });
@@ -117,7 +117,7 @@ test('#149 a batch of two objects is two messages', async (t) => {
   assert.deepEqual(others, []);
 });
 
-test('#149 one message that is not valid, and none of the batch is stored', async (t) => {
+test('#149 a batch with one invalid message is refused whole', async (t) => {
   const broker = await startQueue(t);
   const good = Array.from({ length: 120 }, (_, i) => ({ Body: `${i}` }));
   const bad = [{ Body: 'x', BrokerProperties: { MessageId: 'x'.repeat(129) } }];
@@ -130,7 +130,7 @@ test('#149 one message that is not valid, and none of the batch is stored', asyn
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a batch of 4,500 messages is taken whole and comes out in order', async (t) => {
+test('a batch of 4,500 messages is stored whole and delivered in order', async (t) => {
   const broker = await startQueue(t);
   const batch = Array.from({ length: 4500 }, (_, i) => ({ Body: `message ${i}` }));
   expectStatus(await broker.sendBatch('q', batch), 201);
@@ -145,7 +145,7 @@ test('a batch of 4,500 messages is taken whole and comes out in order', async (t
   );
 });
 
-test('a batch of 4,500 with times to live of their own is taken whole too', async (t) => {
+test('a batch of 4,500 messages with different times to live is stored whole', async (t) => {
   const broker = await startQueue(t);
   const batch = Array.from({ length: 4500 }, (_, i) => ({
     Body: `message ${i}`,
@@ -157,7 +157,7 @@ test('a batch of 4,500 with times to live of their own is taken whole too', asyn
   assert.ok(received.every(({ broker: { TimeToLive } }, i) => TimeToLive === 1000 + i));
 });
 
-test('a batch of 1 MiB is taken whole; one byte more, and nothing is stored', async (t) => {
+test('a batch of 1 MiB is stored whole, and one of one byte more is refused whole', async (t) => {
   const broker = await startQueue(t);
   const batch = Array.from({ length: 16 }, () => ({ Body: randomBytes(32 * KB).toString('hex') }));
   expectStatus(await broker.sendBatch('q', batch), 201);
@@ -172,7 +172,7 @@ test('a batch of 1 MiB is taken whole; one byte more, and nothing is stored', as
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#60 sequence numbers are gapless from 1, also among concurrent senders', async (t) => {
+test('#60 sequence numbers start at 1 and have no gaps, even with concurrent senders', async (t) => {
   const broker = await startQueue(t);
   const single = (name: string) => broker.send('q', name);
   const batch = (name: string) =>
@@ -194,7 +194,7 @@ test('#60 sequence numbers are gapless from 1, also among concurrent senders', a
   const ofBatch = received.filter(({ body }) => body.startsWith('0.'));
   const [first] = ofBatch;
   assert.ok(first);
-  // A batch is stored as a whole, so its numbers have no stranger among them.
+  // A batch is stored as a whole, so its sequence numbers are consecutive.
   for (const [
     i,
     {
@@ -206,7 +206,7 @@ test('#60 sequence numbers are gapless from 1, also among concurrent senders', a
   }
 });
 
-test('a refused send takes no sequence number', async (t) => {
+test('a refused send does not use up a sequence number', async (t) => {
   const broker = await startQueue(t);
   assert.equal((await broker.send('q', randomBytes(256 * KB + 1))).status, 403);
   assert.equal((await broker.send('q', 'x', { MessageId: 'x'.repeat(129) })).status, 400);
@@ -214,13 +214,13 @@ test('a refused send takes no sequence number', async (t) => {
   assert.equal((await broker.peekLock('q'))?.broker.SequenceNumber, 1);
 });
 
-test('#160 a queue created anew under the same name never shows old messages', async (t) => {
+test('#160 a queue that is deleted and created again never shows old messages', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [{ Body: 'old' }, { Body: 'old, locked' }]), 201);
   const locked = await broker.peekLock('q');
   assert.ok(locked);
   expectStatus(await broker.request('DELETE', 'q'), 200);
-  assert.equal((await broker.send('q', 'to nobody')).status, 410);
+  assert.equal((await broker.send('q', 'to no queue')).status, 410);
   assert.equal((await broker.request('POST', 'q/messages/head?timeout=0')).status, 410);
 
   expectStatus(await broker.createQueue('q'), 201);
@@ -234,7 +234,7 @@ test('#160 a queue created anew under the same name never shows old messages', a
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a DefaultMessageTimeToLive is kept, returned, and caps what messages say', async (t) => {
+test('a DefaultMessageTimeToLive is stored, returned, and limits the TimeToLive of messages', async (t) => {
   const broker = await startQueue(t, {
     LockDuration: 'PT45S',
     DefaultMessageTimeToLive: 'PT1H30M',

@@ -19,7 +19,7 @@ async function startQueue(t: TestContext, ...sent: readonly string[]): Promise<T
 
 async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
   const message = await broker.peekLock(path);
-  assert.ok(message, `a message can be had from ${path}`);
+  assert.ok(message, `${path} delivers a message`);
   return message;
 }
 
@@ -31,7 +31,7 @@ const having = (
   options: object = {},
 ): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
 
-test('a message that is given back with a delay is back at that instant', async (t) => {
+test('a message that is abandoned with a delay is delivered again when the delay ends', async (t) => {
   const broker = await startQueue(t, 'late', 'next');
   const [outcome] = await broker.settle('q', [
     having(await lock(broker), 'abandon', { delaySeconds: 90 }),
@@ -45,7 +45,7 @@ test('a message that is given back with a delay is back at that instant', async 
   assert.deepEqual([message.body, message.broker.DeliveryCount], ['late', 2]);
 });
 
-test('#12 properties that are changed by an abandon come with the next delivery', async (t) => {
+test('#12 properties that an abandon changes come with the next delivery', async (t) => {
   const broker = await startQueue(t);
   const UserProperties = { kept: 'as it was', changed: 1 };
   expectStatus(await broker.sendBatch('q', [{ Body: 'a', UserProperties }]), 201);
@@ -68,7 +68,7 @@ test('#12 properties that are changed by an abandon come with the next delivery'
   assert.deepEqual([message?.broker.DeliveryCount, message?.broker.SequenceNumber], [3, 1]);
 });
 
-test('#12 of a batch only the message that was given back has the changed properties', async (t) => {
+test('#12 an abandon changes the properties of no other message of the batch', async (t) => {
   const broker = await startQueue(t);
   const UserProperties = { kept: 'as it was', changed: 1 };
   expectStatus(await broker.sendBatch('q', [{ Body: 'a', UserProperties }, { Body: 'b' }]), 201);
@@ -84,7 +84,7 @@ test('#12 of a batch only the message that was given back has the changed proper
   assert.deepEqual(b?.properties, {});
 });
 
-test('#9 #12 a message that is given back with changed properties comes before later ones', async (t) => {
+test('#9 #12 a message that is abandoned with changed properties is redelivered before later ones', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [{ Body: 'a' }, { Body: 'b' }]), 201);
   expectStatus(await broker.send('q', 'c'), 201);
@@ -92,14 +92,14 @@ test('#9 #12 a message that is given back with changed properties comes before l
   assert.deepEqual(bodies(await broker.peekLockMany('q', 3)), ['a', 'b', 'c']);
 });
 
-test('#67 a deferred message is passed over; later ones are delivered', async (t) => {
+test('#67 receives skip a deferred message and deliver later ones', async (t) => {
   const broker = await startQueue(t, 'a', 'b');
   await broker.settle('q', [having(await lock(broker), 'defer')]);
   broker.clock.advance({ days: 1 });
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['b']);
 });
 
-test('#25 #35 #B12 a dead-lettered message has the reason, its count and its number', async (t) => {
+test('#25 #35 #B12 a dead-lettered message has the reason, and keeps its DeliveryCount and sequence number', async (t) => {
   const broker = await startQueue(t, 'a', 'b');
   const options = { deadLetterReason: 'Malformed', deadLetterErrorDescription: 'no "id", 7 ä' };
   await broker.settle('q', [having(await lock(broker), 'deadLetter', options)]);
@@ -120,7 +120,7 @@ test('#26 a message that is dead-lettered without a reason has none', async (t) 
   );
 });
 
-test('#27 a dead-lettered message cannot be dead-lettered again, and stays', async (t) => {
+test('#27 a dead letter cannot be dead-lettered again, and stays', async (t) => {
   const broker = await startQueue(t, 'a');
   await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
   const dead = await lock(broker, DEAD);

@@ -29,7 +29,7 @@ async function startWithBatch(t: TestContext, count: number): Promise<TestBroker
 
 async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
   const message = await broker.peekLock(path);
-  assert.ok(message, `a message can be had from ${path}`);
+  assert.ok(message, `${path} delivers a message`);
   return message;
 }
 
@@ -41,7 +41,7 @@ const having = (
   options: object = {},
 ): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
 
-test('#4 #B10 a completed message is gone, and the answer says that it was settled', async (t) => {
+test('#4 #B10 a completion removes the message and answers 200', async (t) => {
   const broker = await startQueue(t, 'x');
   const message = await lock(broker);
   const answer = await broker.request('DELETE', message.location ?? '');
@@ -50,7 +50,7 @@ test('#4 #B10 a completed message is gone, and the answer says that it was settl
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#5 #B14 a message that is completed twice: the second is told that the lock is lost', async (t) => {
+test('#5 #B14 a second completion of a message answers MessageLockLost', async (t) => {
   const broker = await startQueue(t, 'x');
   const message = await lock(broker);
   assert.equal(await broker.complete(message), 200);
@@ -64,13 +64,13 @@ test('#5 #B14 a message that is completed twice: the second is told that the loc
   assert.match(outcome?.error?.message ?? '', LOCK_LOST);
 });
 
-test('#B11 an abandoned message is free at once', async (t) => {
+test('#B11 an abandoned message is available at once', async (t) => {
   const broker = await startQueue(t, 'x');
   assert.equal(await broker.abandon(await lock(broker)), 200);
   assert.equal((await lock(broker)).broker.DeliveryCount, 2);
 });
 
-test('a lock can be given up only once', async (t) => {
+test('a lock can be abandoned only once', async (t) => {
   const broker = await startQueue(t, 'x');
   const message = await lock(broker);
   assert.equal(await broker.abandon(message), 200);
@@ -79,7 +79,7 @@ test('a lock can be given up only once', async (t) => {
   assert.equal((await lock(broker)).broker.DeliveryCount, 2);
 });
 
-test('the address of a lock may name the message by its MessageId as well', async (t) => {
+test('the path of a lock may contain the MessageId instead of the sequence number', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x', { MessageId: 'order/7 ä' }), 201);
   const { LockToken } = (await lock(broker)).broker;
@@ -89,7 +89,7 @@ test('the address of a lock may name the message by its MessageId as well', asyn
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a token of another queue settles nothing, in neither queue', async (t) => {
+test('a lock token of another queue settles no message in either queue', async (t) => {
   const broker = await startQueue(t, 'mine');
   expectStatus(await broker.createQueue('other'), 201);
   expectStatus(await broker.send('other', 'theirs'), 201);
@@ -103,7 +103,7 @@ test('a token of another queue settles nothing, in neither queue', async (t) => 
   assert.equal(await broker.complete(theirs), 200);
 });
 
-test('a token of the queue settles nothing in its dead-letter queue, nor the other way', async (t) => {
+test('a lock token of a queue settles nothing in its dead-letter queue, and vice versa', async (t) => {
   const broker = await startQueue(t, 'dead', 'alive');
   await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
   const dead = await lock(broker, DEAD);
@@ -114,7 +114,7 @@ test('a token of the queue settles nothing in its dead-letter queue, nor the oth
   assert.equal(await broker.complete(alive), 200);
 });
 
-test('each message of a call has its own outcome, in the order of the call', async (t) => {
+test('a call with several settlements answers their outcomes in the order of the call', async (t) => {
   const broker = await startWithBatch(t, 6);
   const [done, back, aside, dead, stale, held] = await broker.peekLockMany('q', 6);
   assert.ok(done && back && aside && dead && stale && held);
@@ -136,13 +136,13 @@ test('each message of a call has its own outcome, in the order of the call', asy
       i === 0 || i === 2 ? 'MessageLockLost' : undefined,
     ]),
   );
-  // Free is what was given back; in the other queue what was moved there; the rest is not to be seen.
+  // Only the abandoned message is available here, and only the dead-lettered one in the dead-letter queue.
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), [back.body]);
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), [dead.body]);
   assert.equal((await broker.settle('q', [having(held, 'complete')]))[0]?.settled, true);
 });
 
-test('hundreds of messages over many blocks are settled in one call', async (t) => {
+test('one call settles hundreds of messages in many blocks', async (t) => {
   const broker = await startWithBatch(t, 700);
   const locked = await broker.peekLockMany('q', 700);
   assert.equal(locked.length, 700);
@@ -157,7 +157,7 @@ test('hundreds of messages over many blocks are settled in one call', async (t) 
   );
 });
 
-test('one message after another of a batch is settled, in any order', async (t) => {
+test('the messages of a batch can be settled one by one, in any order', async (t) => {
   const broker = await startWithBatch(t, 30);
   const locked = await broker.peekLockMany('q', 30);
   const shuffled = [...locked].sort((a, b) => a.broker.LockToken.localeCompare(b.broker.LockToken));
@@ -168,7 +168,7 @@ test('one message after another of a batch is settled, in any order', async (t) 
   assert.deepEqual(await broker.peekLockMany('q', 30), []);
 });
 
-test('messages of one batch can be settled by many at the same time', async (t) => {
+test('messages of one batch can be settled by concurrent calls', async (t) => {
   const broker = await startWithBatch(t, 30);
   const locked = await broker.peekLockMany('q', 30);
   const outcomes = await Promise.all(
@@ -183,7 +183,7 @@ test('messages of one batch can be settled by many at the same time', async (t) 
   assert.deepEqual(bodies(dead), bodies(locked.filter((_, i) => i % 3 === 0)));
 });
 
-test('of two that complete the same message at once exactly one is told that it did', async (t) => {
+test('exactly one of two simultaneous completions of a message succeeds', async (t) => {
   const broker = await startWithBatch(t, 20);
   for (const message of await broker.peekLockMany('q', 20)) {
     const [one, other] = await Promise.all([
@@ -194,7 +194,7 @@ test('of two that complete the same message at once exactly one is told that it 
   }
 });
 
-test('a token that stands twice in a call is settled once', async (t) => {
+test('a lock token that is twice in a call settles once and answers MessageLockLost the second time', async (t) => {
   const broker = await startWithBatch(t, 2);
   const message = await lock(broker);
   const twice = [having(message, 'complete'), having(message, 'complete')];
@@ -209,7 +209,7 @@ test('a token that stands twice in a call is settled once', async (t) => {
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['1']);
 });
 
-test('an old token beside the live one of the same message does not spoil the call', async (t) => {
+test('an old token of a message does not prevent its settlement by the valid token in the same call', async (t) => {
   const broker = await startQueue(t, 'x');
   const old = await lock(broker);
   assert.equal(await broker.abandon(old), 200);
@@ -221,7 +221,7 @@ test('an old token beside the live one of the same message does not spoil the ca
   );
 });
 
-test('settling and receiving in one call does both, in that order', async (t) => {
+test('a receive call with settlements settles first and receives then', async (t) => {
   const broker = await startQueue(t, 'a', 'b', 'c');
   const [a, b] = [await lock(broker), await lock(broker)];
   const settlements = [having(a, 'complete'), having(b, 'abandon'), having(a, 'complete')];

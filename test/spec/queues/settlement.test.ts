@@ -16,9 +16,9 @@ import {
 const LOCK_LOST =
   'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue. For more information please see https://aka.ms/ServiceBusExceptions .';
 
-const letters = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
+const bodiesOf = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
 
-test('many are settled in one call, each in its own way and with its own outcome', async (t) => {
+test('one call settles messages in different ways and answers an outcome for each', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' }, 'sent alone');
   await sendTogether(broker, ['complete', 'abandon', 'defer', 'deadLetter', 'held', 'done']);
   const held = await broker.peekLockMany('q', 10);
@@ -50,7 +50,7 @@ test('many are settled in one call, each in its own way and with its own outcome
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['abandon']);
 });
 
-test('a token that is named twice in one call settles once', async (t) => {
+test('a lock token that is twice in a call with different outcomes settles by the first', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   const message = await lock(broker);
   const outcomes = await broker.settle('q', [
@@ -64,7 +64,7 @@ test('a token that is named twice in one call settles once', async (t) => {
   assert.equal((await lock(broker)).body, 'a');
 });
 
-test('#8 #B14 every outcome is refused once the lock has run out, and the message is as it was', async (t) => {
+test('#8 #B14 every settlement is refused once the lock has expired, and does not change the message', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   const outcomes = ['complete', 'abandon', 'defer', 'deadLetter'] as const;
   await sendTogether(broker, outcomes);
@@ -83,7 +83,7 @@ test('#8 #B14 every outcome is refused once the lock has run out, and the messag
 });
 
 for (const outcome of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
-  test(`#5 #B14 after ${outcome} the token is used: nothing else is done with it`, async (t) => {
+  test(`#5 #B14 a lock token settles nothing more after ${outcome}`, async (t) => {
     const broker = await startQueue(t, {}, 'a');
     const message = await lockAndSettle(broker, outcome);
     for (const again of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
@@ -94,7 +94,7 @@ for (const outcome of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
   });
 }
 
-test('#B16 a message comes again after a complete that was too late, recognisable by its MessageId', async (t) => {
+test('#B16 a message whose completion came too late is redelivered with the same MessageId', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   expectStatus(await broker.send('q', 'a', { MessageId: 'order-7' }), 201);
   const first = await lock(broker);
@@ -106,7 +106,7 @@ test('#B16 a message comes again after a complete that was too late, recognisabl
   assert.notEqual(second.broker.LockToken, first.broker.LockToken);
 });
 
-test('#12 changed properties add up over deliveries, a null included, and broker properties stay', async (t) => {
+test('#12 changed properties, including null, add up over deliveries, and broker properties stay', async (t) => {
   const broker = await startQueue(t);
   const UserProperties = { kept: 1, changed: 'old' };
   const BrokerProperties = { Label: 'label', MessageId: 'm' };
@@ -126,7 +126,7 @@ test('#12 changed properties add up over deliveries, a null included, and broker
 
 for (const options of [{}, { properties: { tries: 1 } }, { delaySeconds: 0 }]) {
   const how = JSON.stringify(options);
-  test(`#9 #B8 given back with ${how} from the middle of a batch, a message is the next delivered`, async (t) => {
+  test(`#9 #B8 a message of the middle of a batch that is abandoned with ${how} is delivered next`, async (t) => {
     const broker = await startQueue(t);
     await sendTogether(broker, ['a', 'b', 'c', 'd']);
     const a = await lock(broker);
@@ -140,7 +140,7 @@ for (const options of [{}, { properties: { tries: 1 } }, { delaySeconds: 0 }]) {
   });
 }
 
-test('#12 a thousand characters of changed properties at each of ten deliveries are all kept', async (t) => {
+test('#12 a message keeps 1,000 characters of changed properties from each of ten deliveries', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '20' }, 'a');
   const expected: Record<string, string> = {};
   for (let i = 0; i < 10; i++) {
@@ -152,9 +152,9 @@ test('#12 a thousand characters of changed properties at each of ten deliveries 
   assert.deepEqual(message?.properties, expected);
 });
 
-test('changed properties of one block, each message with its own, do not mix', async (t) => {
+test('each message of a block keeps its own changed properties', async (t) => {
   const broker = await startQueue(t);
-  await sendTogether(broker, letters(24));
+  await sendTogether(broker, bodiesOf(24));
   const held = await broker.peekLockMany('q', 24);
   const outcomes = await broker.settle(
     'q',
@@ -164,11 +164,11 @@ test('changed properties of one block, each message with its own, do not mix', a
   const again = await broker.peekLockMany('q', 24);
   assert.deepEqual(
     again.map(({ body, properties }) => [body, properties['who']]),
-    letters(24).map((body) => [body, body]),
+    bodiesOf(24).map((body) => [body, body]),
   );
 });
 
-test('given back with a delay, a message is passed over until then, and then at its old place', async (t) => {
+test('a message that is abandoned with a delay is skipped until its end, and then delivered in its old place', async (t) => {
   const broker = await startQueue(t, { LockDuration: 'PT30S' }, 'a', 'b', 'c');
   await lockAndSettle(broker, 'abandon', { delaySeconds: 60 });
   assert.equal((await broker.receiveAndDelete('q'))?.body, 'b');
@@ -186,7 +186,7 @@ test('given back with a delay, a message is passed over until then, and then at 
   assert.equal(all[0]?.broker.DeliveryCount, 2);
 });
 
-test('a delay outlives a change of the queue, as only locks are volatile', async (t) => {
+test('an update of the queue does not end the delay of an abandoned message', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'abandon', { delaySeconds: 60 });
   expectStatus(await broker.updateQueue('q', {}), 200);
@@ -195,7 +195,7 @@ test('a delay outlives a change of the queue, as only locks are volatile', async
   assert.equal((await lock(broker)).body, 'a');
 });
 
-test('a delay of a thousandth of a second, of nothing, and of a year', async (t) => {
+test('an abandon can have a delay of 1 ms, of 0 or of a year', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   await lockAndSettle(broker, 'abandon', { delaySeconds: 0.001 });
   assert.equal(await broker.peekLock('q'), undefined);
@@ -208,9 +208,9 @@ test('a delay of a thousandth of a second, of nothing, and of a year', async (t)
   assert.equal((await lock(broker)).broker.DeliveryCount, 4);
 });
 
-test('delays of one batch end each at its own instant, with and without changed properties', async (t) => {
+test('each delay of the abandoned messages of a batch ends at its own instant, with and without changed properties', async (t) => {
   const broker = await startQueue(t);
-  await sendTogether(broker, letters(6));
+  await sendTogether(broker, bodiesOf(6));
   const held = await broker.peekLockMany('q', 6);
   const settlements = held.map((message, i) =>
     having(message, 'abandon', {
@@ -219,16 +219,16 @@ test('delays of one batch end each at its own instant, with and without changed 
     }),
   );
   await broker.settle('q', settlements);
-  for (const expected of letters(6).reverse()) {
+  for (const expected of bodiesOf(6).reverse()) {
     broker.clock.advance({ seconds: 10 });
     const received: readonly Received[] = await broker.receiveAndDeleteMany('q', 10);
     assert.deepEqual(bodies(received), [expected]);
   }
 });
 
-test('all of a thousand messages are settled in one call, in four ways', async (t) => {
+test('one call settles 1,000 messages in four ways', async (t) => {
   const broker = await startQueue(t);
-  await sendTogether(broker, letters(1000));
+  await sendTogether(broker, bodiesOf(1000));
   const held = await broker.peekLockMany('q', 1000);
   assert.equal(held.length, 1000);
   const ways = ['complete', 'abandon', 'defer', 'deadLetter'] as const;

@@ -15,10 +15,10 @@ import {
   withBroker,
 } from './queue.ts';
 
-const KEPT = { DeadLetteringOnMessageExpiration: 'true' };
+const DEAD_LETTER = { DeadLetteringOnMessageExpiration: 'true' };
 
-/** A queue whose only message was locked at once and expires two seconds later: now it is one past. */
-async function startHoldingExpired(t: TestContext, settings: Record<string, string> = {}) {
+/** Starts a queue whose only message is locked and expired one second ago. */
+async function startWithLockedExpired(t: TestContext, settings: Record<string, string> = {}) {
   const broker = await startQueue(t, { LockDuration: 'PT30S', ...settings });
   expectStatus(await broker.send('q', 'a', { TimeToLive: 2 }), 201);
   const message = await lock(broker);
@@ -33,39 +33,39 @@ async function requireEmpty(broker: TestBroker): Promise<void> {
 
 for (const [what, settings] of [
   ['dropped', {}],
-  ['dead-lettered', KEPT],
+  ['dead-lettered', DEAD_LETTER],
 ] as const) {
-  test(`#45 #A6 #A7 #A16 where expired messages are ${what}, one that expired under a lock is completed like any`, async (t) => {
-    const { broker, message } = await startHoldingExpired(t, settings);
+  test(`#45 #A6 #A7 #A16 a message that expired under a lock can be completed in a queue whose expired messages are ${what}`, async (t) => {
+    const { broker, message } = await startWithLockedExpired(t, settings);
     assert.equal(await broker.complete(message), 200);
     await requireEmpty(broker);
     assert.deepEqual(await broker.peek(DEAD), []);
   });
 }
 
-test('#46 #A6 abandoned after its expiry, a message is not delivered again', async (t) => {
-  const { broker, message } = await startHoldingExpired(t);
+test('#46 #A6 a message that is abandoned after its expiry is not redelivered', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t);
   assert.equal(await broker.abandon(message), 200);
   await requireEmpty(broker);
   assert.deepEqual(await broker.peek(DEAD), []);
 });
 
-test('#46 #A6 #A16 abandoned after its expiry, a message is in the dead-letter queue at once', async (t) => {
-  const { broker, message } = await startHoldingExpired(t, KEPT);
+test('#46 #A6 #A16 a message that is abandoned after its expiry is dead-lettered at once', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t, DEAD_LETTER);
   assert.deepEqual(await broker.peek(DEAD), []);
   assert.equal(await broker.abandon(message), 200);
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
   await requireEmpty(broker);
 });
 
-test('#47 #A6 a message whose lock runs out after its expiry is not delivered again', async (t) => {
-  const { broker } = await startHoldingExpired(t);
+test('#47 #A6 a message whose lock ends after its expiry is not redelivered', async (t) => {
+  const { broker } = await startWithLockedExpired(t);
   broker.clock.advance({ seconds: 27 });
   await requireEmpty(broker);
 });
 
-test('#47 #A16 a message whose lock runs out after its expiry goes to the dead-letter queue', async (t) => {
-  const { broker } = await startHoldingExpired(t, KEPT);
+test('#47 #A16 a message whose lock ends after its expiry is dead-lettered', async (t) => {
+  const { broker } = await startWithLockedExpired(t, DEAD_LETTER);
   broker.clock.advance({ seconds: 27, ms: -1 });
   await broker.sweep();
   assert.deepEqual(await broker.peek(DEAD), []);
@@ -74,8 +74,8 @@ test('#47 #A16 a message whose lock runs out after its expiry goes to the dead-l
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
 });
 
-test('#A7 the holder of an expired message may keep it by renewing its lock', async (t) => {
-  const { broker, message } = await startHoldingExpired(t);
+test('#A7 the holder of an expired message can renew its lock and complete it', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t);
   for (let i = 0; i < 3; i++) {
     broker.clock.advance({ seconds: 20 });
     expectStatus(await broker.renew(message), 200);
@@ -84,22 +84,22 @@ test('#A7 the holder of an expired message may keep it by renewing its lock', as
   assert.equal(await broker.complete(message), 200);
 });
 
-test('#A7 the holder of an expired message may dead-letter it for a reason of its own', async (t) => {
-  const { broker, message } = await startHoldingExpired(t, KEPT);
+test('#A7 the holder of an expired message can dead-letter it with another reason', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t, DEAD_LETTER);
   await settleOne(broker, message, 'deadLetter', { deadLetterReason: 'TooOld' });
   assert.deepEqual(await deadLetters(broker), [['a', 'TooOld', undefined]]);
 });
 
-test('#A6 a change of the queue ends the lock, and then expiry takes the message at once', async (t) => {
-  const { broker, message } = await startHoldingExpired(t, KEPT);
-  expectStatus(await broker.updateQueue('q', KEPT), 200);
+test('#A6 an update of the queue ends the lock on an expired message, which is then dead-lettered', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t, DEAD_LETTER);
+  expectStatus(await broker.updateQueue('q', DEAD_LETTER), 200);
   assert.equal(await broker.complete(message), 404);
   await requireEmpty(broker);
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
 });
 
-test('#46 abandoned after its expiry with changed properties, a message is dead-lettered with them', async (t) => {
-  const { broker, message } = await startHoldingExpired(t, KEPT);
+test('#46 a message that is abandoned after its expiry with changed properties is dead-lettered with them', async (t) => {
+  const { broker, message } = await startWithLockedExpired(t, DEAD_LETTER);
   await settleOne(broker, message, 'abandon', { properties: { tries: 1 } });
   await requireEmpty(broker);
   const [dead] = await broker.peek(DEAD);
@@ -107,8 +107,8 @@ test('#46 abandoned after its expiry with changed properties, a message is dead-
   assert.equal(dead?.properties['DeadLetterReason'], EXPIRED[0]);
 });
 
-test('#46 of a batch only the one that is abandoned too late goes', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('#46 only that message of a batch is dead-lettered which is abandoned after its expiry', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   await sendTogether(broker, [
     withBroker('a', { TimeToLive: 2 }),
     withBroker('b', { TimeToLive: 2 }),
@@ -123,8 +123,8 @@ test('#46 of a batch only the one that is abandoned too late goes', async (t) =>
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
 });
 
-test('a message that expires while it waits for the end of a delay is not delivered again', async (t) => {
-  const broker = await startQueue(t, KEPT);
+test('a message that expires during the delay of its abandon is not redelivered', async (t) => {
+  const broker = await startQueue(t, DEAD_LETTER);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 60 }), 201);
   await lockAndSettle(broker, 'abandon', { delaySeconds: 60 });
   broker.clock.advance({ seconds: 60 });
@@ -132,8 +132,8 @@ test('a message that expires while it waits for the end of a delay is not delive
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);
 });
 
-test('where deliveries and time are both over, the reason is MaxDeliveryCountExceeded, and nothing is dropped', async (t) => {
-  const { broker } = await startHoldingExpired(t, { MaxDeliveryCount: '1' });
+test('a message that is expired and has used its last delivery is dead-lettered with MaxDeliveryCountExceeded, not dropped', async (t) => {
+  const { broker } = await startWithLockedExpired(t, { MaxDeliveryCount: '1' });
   broker.clock.advance({ seconds: 27 });
   await requireEmpty(broker);
   const [dead] = await broker.peek(DEAD);

@@ -34,7 +34,7 @@ test('#41 #A1 #A2 a message expires its time to live after it was enqueued', asy
   assert.deepEqual(timesOf(b), [86_400, instant({ seconds: 60 + 86_400 })]);
 });
 
-test('#42 #A5 a message can be had to its last millisecond, and at its end no more', async (t) => {
+test('#42 #A5 a message is delivered until the last millisecond of its time to live, and not at its end', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10, ms: -1 });
@@ -45,14 +45,14 @@ test('#42 #A5 a message can be had to its last millisecond, and at its end no mo
   assert.deepEqual(await broker.peekLockMany('q', 10), []);
 });
 
-test('#42 #A5 receive-and-delete does not hand out what has expired either', async (t) => {
+test('#42 #A5 a receive-and-delete does not deliver an expired message', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
   assert.equal(await broker.receiveAndDelete('q'), undefined);
 });
 
-test('#A8 a time to live of a millisecond is over before anybody comes', async (t) => {
+test('#A8 a message with a time to live of 1 ms expires before it is received', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 0.001 }), 201);
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
@@ -60,7 +60,7 @@ test('#A8 a time to live of a millisecond is over before anybody comes', async (
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#A1 of a batch only those messages expire whose time is over', async (t) => {
+test('#A1 each message of a batch expires by its own time to live', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, [
     withBroker('a', { TimeToLive: 30 }),
@@ -74,7 +74,7 @@ test('#A1 of a batch only those messages expire whose time is over', async (t) =
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['c']);
 });
 
-test('#43 #A4 peek may show an expired message until a receiver came, and then does not', async (t) => {
+test('#43 #A4 peek may show an expired message until the next receive, and not after it', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ days: 1 });
@@ -84,7 +84,7 @@ test('#43 #A4 peek may show an expired message until a receiver came, and then d
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('#44 #A3 #A4 an expired message may be counted until a receiver came, and then is not', async (t) => {
+test('#44 #A3 #A4 an expired message may be counted until the next receive, and not after it', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ days: 1 });
@@ -95,7 +95,7 @@ test('#44 #A3 #A4 an expired message may be counted until a receiver came, and t
   assert.deepEqual([total, size], [0, 0]);
 });
 
-test('#50 #A15 #C8 what expires is dropped without a word, unless the queue says otherwise', async (t) => {
+test('#50 #A15 #C8 an expired message is dropped by default, not dead-lettered', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
@@ -106,7 +106,7 @@ test('#50 #A15 #C8 what expires is dropped without a word, unless the queue says
   assert.match(description.text, /<DeadLetteringOnMessageExpiration>false</);
 });
 
-test('#51 #A10 a longer time to live is silently lowered to that of the queue', async (t) => {
+test('#51 #A10 a time to live above the default of the queue is silently lowered to it', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M' });
   expectStatus(await broker.send('q', 'a', { TimeToLive: 3600 }), 201);
   assert.deepEqual(timesOf(await peekOne(broker)), [60, instant({ seconds: 60 })]);
@@ -115,7 +115,7 @@ test('#51 #A10 a longer time to live is silently lowered to that of the queue', 
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test("#52 #A10 a message's own shorter time to live holds", async (t) => {
+test('#52 #A10 a time to live below the default of the queue applies to the message', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1H' });
   expectStatus(await broker.send('q', 'a', { TimeToLive: 60 }), 201);
   expectStatus(await broker.send('q', 'b'), 201);
@@ -123,14 +123,14 @@ test("#52 #A10 a message's own shorter time to live holds", async (t) => {
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['b']);
 });
 
-test('#53 #A11 what only the queue says of expiry is known on receive, and not on peek', async (t) => {
+test('#53 #A11 an expiry by the default of the queue is shown on receive, and not on peek', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M' });
   expectStatus(await broker.send('q', 'a'), 201);
   assert.deepEqual(timesOf(await peekOne(broker)), [LARGEST_TIME_SPAN, undefined]);
   assert.deepEqual(timesOf(await lockOne(broker)), [60, instant({ seconds: 60 })]);
 });
 
-test("#54 #A12 a message's own expiry is shown by peek", async (t) => {
+test('#54 #A12 peek shows the expiry by the TimeToLive of the message', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 90 }), 201);
   broker.clock.advance({ seconds: 30 });
@@ -151,7 +151,7 @@ test('#55 #A9 the time to live of a scheduled message counts from its scheduled 
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#58 #A13 without any time to live it is the largest TimeSpan, for message and queue', async (t) => {
+test('#58 #A13 the default time to live of messages and queues is the largest TimeSpan', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   assert.deepEqual(timesOf(await lockOne(broker)), [LARGEST_TIME_SPAN, undefined]);
   const { text } = await broker.request('GET', 'q');
@@ -170,7 +170,7 @@ for (const TimeToLive of [0, -1, -0.001]) {
   });
 }
 
-test('#A10 a changed default holds for messages that rely on it, and not for those with their own', async (t) => {
+test('#A10 a lowered default applies to stored messages without a time to live, and not to others', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1H' });
   await sendTogether(broker, [withBroker('own', { TimeToLive: 1800 }), 'relying']);
   expectStatus(await broker.updateQueue('q', { DefaultMessageTimeToLive: 'PT1M' }), 200);
@@ -178,14 +178,14 @@ test('#A10 a changed default holds for messages that rely on it, and not for tho
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['own']);
 });
 
-test('#A10 a default that is raised in time keeps messages that rely on it', async (t) => {
+test('#A10 a default that is raised before messages expire applies to stored messages', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1M' }, 'a');
   expectStatus(await broker.updateQueue('q', { DefaultMessageTimeToLive: 'PT1H' }), 200);
   broker.clock.advance({ minutes: 1 });
   assert.equal((await broker.receiveAndDelete('q'))?.body, 'a');
 });
 
-test('an expiry beyond the calendar is its last day', async (t) => {
+test('an expiry after the year 9999 is shown as the end of that year', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'a', { TimeToLive: 900_000_000_000 }), 201);
   const expiry = 'Fri, 31 Dec 9999 23:59:59 GMT';

@@ -4,7 +4,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { startTries, type Try } from '../../support/tries-client.ts';
 
-/** Far longer than any of these tests takes: who gets an answer was woken. */
+/** In seconds, and much longer than a test takes: a receive that returns a message was woken. */
 const LONG = 60;
 
 async function startQueue(t: TestContext): Promise<TestBroker> {
@@ -13,7 +13,7 @@ async function startQueue(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-/** Gives receives that are under way the time to find nothing and to wait. */
+/** Gives pending receives the time to find nothing and start to wait. */
 async function untilOthersWait(broker: TestBroker): Promise<void> {
   for (let round = 0; round < 3; round++) assert.equal(await broker.peekLock('q'), undefined);
 }
@@ -39,7 +39,7 @@ test('#16 a receive without a timeout waits, as the default is 60 seconds', asyn
   assert.deepEqual([(await receive).status, (await receive).text], [200, 'x']);
 });
 
-test('a wait that brings nothing ends in time with 204', async (t) => {
+test('a waiting receive without a message answers 204 after its timeout', async (t) => {
   const broker = await startQueue(t);
   const startedAt = performance.now();
   const answer = await broker.request('POST', 'q/messages/head?timeout=1');
@@ -48,7 +48,7 @@ test('a wait that brings nothing ends in time with 204', async (t) => {
   assert.ok(waitedMs >= 950 && waitedMs < 10_000, `waited ${waitedMs} ms`);
 });
 
-test('a waiting receive of many takes what there is and does not wait for more', async (t) => {
+test('a waiting receive of up to 100 messages returns the first that arrive and does not wait for more', async (t) => {
   const broker = await startQueue(t);
   const locked = broker.peekLockMany('q', 100, LONG);
   await untilOthersWait(broker);
@@ -59,7 +59,7 @@ test('a waiting receive of many takes what there is and does not wait for more',
   );
 });
 
-test('a waiting receive gets a message that is given back', async (t) => {
+test('a waiting receive gets a message that is abandoned', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x'), 201);
   const first = await broker.peekLock('q');
@@ -70,7 +70,7 @@ test('a waiting receive gets a message that is given back', async (t) => {
   assert.equal((await second)?.broker.DeliveryCount, 2);
 });
 
-test('a waiting receive gets a message whose lock runs out', async (t) => {
+test('a waiting receive gets a message whose lock expires', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x'), 201);
   assert.ok(await broker.peekLock('q'));
@@ -80,7 +80,7 @@ test('a waiting receive gets a message whose lock runs out', async (t) => {
   assert.equal((await second)?.broker.DeliveryCount, 2);
 });
 
-test('#14 a waiting receive gets a message whose lock a change of the queue ended', async (t) => {
+test('#14 a waiting receive gets a message whose lock ends by an update of the queue', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x'), 201);
   assert.ok(await broker.peekLock('q'));
@@ -90,7 +90,7 @@ test('#14 a waiting receive gets a message whose lock a change of the queue ende
   assert.equal((await second)?.broker.DeliveryCount, 2);
 });
 
-test('many waiting receivers get one message each', async (t) => {
+test('each of 12 waiting receives gets one message', async (t) => {
   const broker = await startQueue(t);
   const waiting = Array.from({ length: 12 }, () => broker.receiveAndDelete('q', LONG));
   await untilOthersWait(broker);
@@ -100,7 +100,7 @@ test('many waiting receivers get one message each', async (t) => {
   assert.deepEqual(got.sort(), sent.map(({ Body }) => Body).sort());
 });
 
-test('a waiting receive is refused once its queue is deleted', async (t) => {
+test('a waiting receive answers 410 when its queue is deleted', async (t) => {
   const broker = await startQueue(t);
   const waiting = broker.request('POST', `q/messages/head?timeout=${LONG}`);
   await untilOthersWait(broker);
@@ -110,7 +110,7 @@ test('a waiting receive is refused once its queue is deleted', async (t) => {
   assert.equal(answer.headers.get('x-dynabus-error'), 'MessagingEntityNotFound');
 });
 
-test('a wait on one queue is not ended by what comes into another', async (t) => {
+test('a message in one queue does not end a waiting receive on another', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.createQueue('other'), 201);
   const order: string[] = [];
@@ -123,7 +123,7 @@ test('a wait on one queue is not ended by what comes into another', async (t) =>
   assert.deepEqual(order, ['other: x', 'q: y']);
 });
 
-test('a waiting receive outlasts a database that is busy; one that does not wait says so', async (t) => {
+test('a waiting receive retries while DynamoDB throttles, and a receive without a wait answers 503', async (t) => {
   const tries = startTries();
   t.after(() => tries.client.destroy());
   const broker = await startBroker(t, { client: tries.client });

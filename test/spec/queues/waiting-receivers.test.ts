@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** Far longer than any of these tests takes: who gets an answer was woken. */
+/** In seconds, and much longer than a test takes: a receive that returns a message was woken. */
 const LONG = 60;
 const RECEIVERS = 30;
 
@@ -13,12 +13,12 @@ async function startQueue(t: TestContext, settings = {}): Promise<TestBroker> {
   return broker;
 }
 
-/** Gives receives that are under way the time to find nothing and to wait. */
+/** Gives pending receives the time to find nothing and start to wait. */
 async function untilOthersWait(broker: TestBroker): Promise<void> {
   for (let round = 0; round < 3; round++) assert.equal(await broker.peekLock('q'), undefined);
 }
 
-test('a message that comes to many who wait is looked for by two of them at most', async (t) => {
+test('at most two of 30 waiting receives look for a new message', async (t) => {
   const broker = await startQueue(t);
   const waiting = Array.from({ length: RECEIVERS }, () => broker.receiveAndDelete('q', LONG));
   await untilOthersWait(broker);
@@ -26,22 +26,22 @@ test('a message that comes to many who wait is looked for by two of them at most
     expectStatus(await broker.send('q', 'x'), 201);
     await Promise.race(waiting);
   });
-  // The send, the claim and what it removes; and the look of the next, which is in vain.
+  // The send, the claim and its deletion; and the look of the next receive, which finds nothing.
   assert.ok(requests <= 8, `${requests} requests`);
   expectStatus(await broker.sendBatch('q', Array(RECEIVERS - 1).fill({ Body: 'x' })), 201);
   assert.equal((await Promise.all(waiting)).filter((message) => message?.body === 'x').length, 30);
 });
 
-test('many who wait ask no more often than one', async (t) => {
+test('30 waiting receives together poll DynamoDB as often as one', async (t) => {
   const broker = await startQueue(t);
   const waiting = Array.from({ length: RECEIVERS }, () => broker.receiveAndDelete('q', 3));
   await untilOthersWait(broker);
   const { requests } = await broker.units(() => Promise.all(waiting));
-  // Two a second by whose turn it is; at its end each looks once more before it goes away.
+  // Two requests a second by the receive whose turn it is, and a last look by each before it ends.
   assert.ok(requests <= 10 + 3 * RECEIVERS, `${requests} requests`);
 });
 
-test('all who wait hear that their queue is deleted', async (t) => {
+test('all waiting receives answer 410 when their queue is deleted', async (t) => {
   const broker = await startQueue(t);
   const waiting = Array.from({ length: RECEIVERS }, () =>
     broker.request('POST', `q/messages/head?timeout=${LONG}`),
@@ -51,7 +51,7 @@ test('all who wait hear that their queue is deleted', async (t) => {
   for (const { status } of await Promise.all(waiting)) assert.equal(status, 410);
 });
 
-test('each of many who wait for the next session gets one', async (t) => {
+test('each of eight waiting accepts of the next session gets one', async (t) => {
   const broker = await startQueue(t, { RequiresSession: true });
   const accept = () => broker.request('POST', `q/sessions/$accept?timeout=${LONG}`);
   const waiting = Array.from({ length: 8 }, accept);
