@@ -24,7 +24,7 @@ async function startChain(
   return broker;
 }
 
-test('#121 what is sent to a forwarding queue is received from its destination, with its first number', async (t) => {
+test('#121 a message sent to a forwarding queue is received from its destination, with its first sequence number as EnqueuedSequenceNumber', async (t) => {
   const broker = await startChain(t, 1);
   for (let i = 0; i < 3; i++) expectStatus(await broker.send('q1', 'own'), 201);
   for (const body of ['a', 'b']) expectStatus(await broker.send('q0', body), 201);
@@ -39,7 +39,7 @@ test('#121 what is sent to a forwarding queue is received from its destination, 
   assert.deepEqual(await counts(broker, 'q0'), {});
 });
 
-test('#121 what is sent to the destination itself has no first number elsewhere', async (t) => {
+test('#121 a message sent to the destination itself has the EnqueuedSequenceNumber 0', async (t) => {
   const broker = await startChain(t, 1);
   expectStatus(await broker.send('q1', 'own'), 201);
   assert.equal((await drain(broker, 'q1'))[0]?.broker['EnqueuedSequenceNumber'], 0);
@@ -61,7 +61,7 @@ test('#121 a forwarded batch stays together and in order', async (t) => {
   );
 });
 
-test('#122 four forwards in a row deliver, with the number of the very first queue', async (t) => {
+test('#122 a message is delivered after four hops, with the EnqueuedSequenceNumber of the first queue', async (t) => {
   const broker = await startChain(t, 4);
   for (const path of ['q1', 'q2', 'q3']) expectStatus(await broker.send(path, path), 201);
   expectStatus(await broker.send('q0', 'first'), 201);
@@ -71,7 +71,7 @@ test('#122 four forwards in a row deliver, with the number of the very first que
     all.map(({ body, broker: shown }) => [body, shown['EnqueuedSequenceNumber']]),
     [
       ['q1', 1],
-      // q2 has had the one from q1, q3 those from q1 and q2.
+      // q2 has numbered the message from q1 before, and q3 those from q1 and q2.
       ['q2', 2],
       ['q3', 3],
       ['first', 1],
@@ -81,7 +81,7 @@ test('#122 four forwards in a row deliver, with the number of the very first que
   for (let i = 0; i < 4; i++) assert.deepEqual(await counts(broker, `q${i}`), {});
 });
 
-test('#122 #123 #C12 a fifth forward goes to the transfer dead-letter queue of the fourth', async (t) => {
+test('#122 #123 #C12 a message that needs a fifth hop goes to the transfer dead-letter queue of the fifth queue', async (t) => {
   const broker = await startChain(t, 5);
   expectStatus(await broker.send('q0', 'too far'), 201);
   expectStatus(await broker.send('q1', 'just right'), 201);
@@ -91,7 +91,7 @@ test('#122 #123 #C12 a fifth forward goes to the transfer dead-letter queue of t
   for (const i of [0, 1, 2, 3, 5]) assert.deepEqual(await counts(broker, `q${i}`), {});
 });
 
-test('#122 a loop of two ends by the limit on hops', async (t) => {
+test('#122 the limit on hops ends a loop of two queues', async (t) => {
   const broker = await startChain(t, 1);
   expectStatus(await broker.updateQueue('q1', { ForwardTo: 'q0' }), 200);
   expectStatus(await broker.send('q0', 'round'), 201);
@@ -105,18 +105,18 @@ test('#122 a loop of two ends by the limit on hops', async (t) => {
   assert.deepEqual(await drainBodies(broker, transfersOf('q0')), ['round']);
 });
 
-test('#122 a loop of three ends by the limit on hops, wherever it is entered', async (t) => {
+test('#122 the limit on hops ends a loop of three queues, from each of its queues', async (t) => {
   const broker = await startChain(t, 2);
   expectStatus(await broker.updateQueue('q2', { ForwardTo: 'q0' }), 200);
   for (let i = 0; i < 3; i++) expectStatus(await broker.send(`q${i}`, `${i}`), 201);
   for (let i = 0; i < 3; i++) {
-    // Four hops on is one further round of three.
+    // In a loop of three, four hops lead to the next queue.
     const last = `q${(i + 4) % 3}`;
     assert.deepEqual(await reasons(broker, transfersOf(last)), [[`${i}`, ...TOO_FAR]]);
   }
 });
 
-test('everything a message carries is forwarded with it', async (t) => {
+test('a message is forwarded with its body and all its properties', async (t) => {
   const broker = await startChain(t, 3);
   const system = {
     MessageId: 'm',
@@ -144,7 +144,7 @@ test('everything a message carries is forwarded with it', async (t) => {
   }
 });
 
-test('a time to live is carried along, and the destination’s is a ceiling', async (t) => {
+test('a forwarded message keeps its time to live, limited by the default of the destination', async (t) => {
   const broker = await startChain(t, 1);
   expectStatus(await broker.createQueue('q2', { DefaultMessageTimeToLive: 'PT20S' }), 201);
   expectStatus(await broker.send('q0', 'short', { TimeToLive: 10 }), 201);
@@ -159,7 +159,7 @@ test('a time to live is carried along, and the destination’s is a ceiling', as
   assert.deepEqual(await drain(broker, 'q2'), []);
 });
 
-test('a shorter time to live of the destination is what a forwarded message shows', async (t) => {
+test('a forwarded message shows the default time to live of the destination if that is shorter', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q1', { DefaultMessageTimeToLive: 'PT20S' }), 201);
   expectStatus(await broker.createQueue('q0', { ForwardTo: 'q1' }), 201);
@@ -169,7 +169,7 @@ test('a shorter time to live of the destination is what a forwarded message show
   assert.equal(message?.broker.TimeToLive, 20);
 });
 
-test('at the destination messages live as any: locks, abandons, deferral, dead letters', async (t) => {
+test('forwarded messages can be locked, abandoned, deferred and dead-lettered at the destination', async (t) => {
   const broker = await startChain(t, 1, { MaxDeliveryCount: '2' });
   for (const body of ['used up', 'deferred', 'done']) {
     expectStatus(await broker.send('q0', body), 201);
@@ -187,14 +187,14 @@ test('at the destination messages live as any: locks, abandons, deferral, dead l
   assert.deepEqual(await counts(broker, 'q0'), {});
 });
 
-test('a receiver that waits at the destination gets what is sent to the source', async (t) => {
+test('a waiting receive at the destination gets a message that is sent to the source', async (t) => {
   const broker = await startChain(t, 2);
   const waiting = broker.peekLock('q2', 60);
   expectStatus(await broker.send('q0', 'x'), 201);
   assert.equal((await waiting)?.body, 'x');
 });
 
-test('#154 a forwarding queue that is disabled for sending takes nothing', async (t) => {
+test('#154 a forwarding queue with the status SendDisabled refuses sends', async (t) => {
   const broker = await startChain(t, 1);
   expectStatus(await broker.updateQueue('q0', { ForwardTo: 'q1', Status: 'SendDisabled' }), 200);
   const refused = await broker.send('q0', 'x');
@@ -202,7 +202,7 @@ test('#154 a forwarding queue that is disabled for sending takes nothing', async
   assert.deepEqual(await drainBodies(broker, 'q1'), []);
 });
 
-test('a queue that forwards no more keeps what is sent from then on', async (t) => {
+test('a queue whose ForwardTo is removed keeps later messages', async (t) => {
   const broker = await startChain(t, 1);
   expectStatus(await broker.send('q0', 'forwarded'), 201);
   expectStatus(await broker.updateQueue('q0'), 200);

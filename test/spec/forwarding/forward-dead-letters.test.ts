@@ -17,13 +17,13 @@ import {
 } from '../../support/topic-entities.ts';
 import { bodies, EXPIRED, lock, lockAndSettle } from '../queues/queue.ts';
 
-const ON = { ForwardDeadLetteredMessagesTo: 'morgue' };
+const TO_TARGET = { ForwardDeadLetteredMessagesTo: 'target' };
 
-/** `q`, whose dead letters go to `morgue`. */
+/** Starts a namespace with the queue `q`, which forwards its dead letters to `target`. */
 async function start(t: TestContext, settings: Record<string, string> = {}): Promise<TestBroker> {
   const broker = await startBroker(t);
-  expectStatus(await broker.createQueue('morgue'), 201);
-  expectStatus(await broker.createQueue('q', { ...ON, ...settings }), 201);
+  expectStatus(await broker.createQueue('target'), 201);
+  expectStatus(await broker.createQueue('q', { ...TO_TARGET, ...settings }), 201);
   return broker;
 }
 
@@ -32,7 +32,7 @@ async function sweepLater(broker: TestBroker): Promise<void> {
   await broker.sweep();
 }
 
-test('#128 what is dead-lettered goes to the destination, with its source and its reason', async (t) => {
+test('#128 a dead-lettered message is forwarded with its DeadLetterSource and reason', async (t) => {
   const broker = await start(t);
   expectStatus(
     await broker.sendBatch('q', [{ Body: 'ok' }, { Body: 'x', UserProperties: { own: 1 } }]),
@@ -41,7 +41,7 @@ test('#128 what is dead-lettered goes to the destination, with its source and it
   await lockAndSettle(broker, 'complete', {}, 'q');
   const why = { deadLetterReason: 'bad', deadLetterErrorDescription: 'very bad' };
   await lockAndSettle(broker, 'deadLetter', why, 'q');
-  const [message] = await drain(broker, 'morgue');
+  const [message] = await drain(broker, 'target');
   assert.ok(message);
   assert.equal(message.body, 'x');
   assert.deepEqual(message.properties, {
@@ -56,76 +56,76 @@ test('#128 what is dead-lettered goes to the destination, with its source and it
   assert.deepEqual(await counts(broker, 'q'), {});
 });
 
-test('#128 what used up its deliveries goes to the destination, by abandons', async (t) => {
+test('#128 a message that reaches MaxDeliveryCount by abandons is forwarded', async (t) => {
   const broker = await start(t, { MaxDeliveryCount: '2' });
   expectStatus(await broker.send('q', 'x'), 201);
   for (let i = 0; i < 2; i++) await lockAndSettle(broker, 'abandon', {}, 'q');
   const description = 'Message could not be consumed after 2 delivery attempts.';
-  assert.deepEqual(await reasons(broker, 'morgue'), [
+  assert.deepEqual(await reasons(broker, 'target'), [
     ['x', 'MaxDeliveryCountExceeded', description],
   ]);
-  const [message] = await drain(broker, 'morgue');
+  const [message] = await drain(broker, 'target');
   assert.equal(message?.broker.DeliveryCount, 1);
   assert.deepEqual(await counts(broker, 'q'), {});
 });
 
-test('#128 what used up its deliveries goes to the destination, by locks that ended', async (t) => {
+test('#128 a message that reaches MaxDeliveryCount by expired locks is forwarded', async (t) => {
   const broker = await start(t, { MaxDeliveryCount: '1' });
   expectStatus(await broker.send('q', 'x'), 201);
   await lock(broker, 'q');
   broker.clock.advance({ minutes: 1 });
   assert.equal(await broker.peekLock('q'), undefined);
-  assert.deepEqual(await drainBodies(broker, 'morgue'), ['x']);
+  assert.deepEqual(await drainBodies(broker, 'target'), ['x']);
 });
 
-test('#128 what expired goes to the destination', async (t) => {
+test('#128 an expired message is forwarded', async (t) => {
   const broker = await start(t, { DeadLetteringOnMessageExpiration: 'true' });
   expectStatus(await broker.send('q', 'x', { TimeToLive: 10 }), 201);
   broker.clock.advance({ seconds: 10 });
   assert.equal(await broker.peekLock('q'), undefined);
-  assert.deepEqual(await reasons(broker, 'morgue'), [['x', ...EXPIRED]]);
+  assert.deepEqual(await reasons(broker, 'target'), [['x', ...EXPIRED]]);
 });
 
-test('#128 what an operator dead-letters goes to the destination with the next sweep at the latest', async (t) => {
+test('#128 a message that an operator dead-letters is forwarded by the next sweep at the latest', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.send('q', 'x'), 201);
   assert.deepEqual(await broker.deadLetterByNumber('q', [1]), [true]);
   await sweepLater(broker);
-  assert.deepEqual(await drainBodies(broker, 'morgue'), ['x']);
+  assert.deepEqual(await drainBodies(broker, 'target'), ['x']);
 });
 
-test('#128 dead letters that were there before go on', async (t) => {
+test('#128 dead letters from before ForwardDeadLetteredMessagesTo was set are forwarded', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('old'), 201);
   for (const body of ['a', 'b', 'alive']) expectStatus(await broker.send('old', body), 201);
   for (let i = 0; i < 2; i++) await lockAndSettle(broker, 'deadLetter', {}, 'old');
-  expectStatus(await broker.updateQueue('old', ON), 200);
+  expectStatus(await broker.updateQueue('old', TO_TARGET), 200);
   await sweepLater(broker);
-  assert.deepEqual(await drainBodies(broker, 'morgue'), ['a', 'b']);
+  assert.deepEqual(await drainBodies(broker, 'target'), ['a', 'b']);
   assert.deepEqual(await drainBodies(broker, 'old'), ['alive']);
 });
 
-test('#128 a subscription’s dead letters go to the destination', async (t) => {
+test('#128 the dead letters of a subscription are forwarded', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
-  await createSubscription(broker, subscription('s'), ON);
+  await createSubscription(broker, subscription('s'), TO_TARGET);
   await createSubscription(broker, subscription('other'));
   expectStatus(await broker.send('t', 'x'), 201);
   await lockAndSettle(broker, 'deadLetter', { deadLetterReason: 'bad' }, subscription('s'));
-  const [message] = await drain(broker, 'morgue');
+  const [message] = await drain(broker, 'target');
   assert.deepEqual([message?.body, message?.properties['DeadLetterReason']], ['x', 'bad']);
   assert.match(String(message?.broker['DeadLetterSource']), /^t\/subscriptions\/s$/i);
   assert.deepEqual(await drainBodies(broker, subscription('other')), ['x']);
 });
 
-test('#128 #C10 what a subscription’s rules failed on goes to the destination', async (t) => {
+test('#128 #C10 a message that is dead-lettered for a FilterException is forwarded', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   const odd = { filter: sql('sys.Bogus = 1') };
-  await createRuledSubscription(broker, subscription('s'), { odd }, ON);
+  await createRuledSubscription(broker, subscription('s'), { odd }, TO_TARGET);
   expectStatus(await broker.send('t', 'x'), 201);
   await sweepLater(broker);
-  const [message] = await drain(broker, 'morgue');
+  const [message] = await drain(broker, 'target');
   assert.deepEqual(
     [message?.body, message?.properties['DeadLetterReason']],
     ['x', 'FilterException'],
@@ -133,7 +133,7 @@ test('#128 #C10 what a subscription’s rules failed on goes to the destination'
   assert.match(String(message?.broker['DeadLetterSource']), /^t\/subscriptions\/s$/i);
 });
 
-test('#124 nobody receives from a dead-letter queue that forwards', async (t) => {
+test('#124 a receive from a forwarding dead-letter queue is refused', async (t) => {
   const broker = await start(t);
   for (const query of ['', '&maxMessages=10']) {
     const refused = await broker.request(
@@ -147,7 +147,7 @@ test('#124 nobody receives from a dead-letter queue that forwards', async (t) =>
   assert.equal((await broker.peekLock('q'))?.body, 'x');
 });
 
-test('#128 dead letters go through a topic to those of its subscriptions that want them', async (t) => {
+test('#128 dead letters that are forwarded to a topic go to its subscriptions with matching rules', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   await createRuledSubscription(broker, subscription('bad'), {
@@ -165,21 +165,21 @@ test('#128 dead letters go through a topic to those of its subscriptions that wa
   assert.deepEqual(await drainBodies(broker, subscription('worse')), ['worse']);
 });
 
-test('#128 where the destination is disabled, dead letters wait in the transfer dead-letter queue', async (t) => {
+test('#128 dead letters whose destination is disabled go to the transfer dead-letter queue', async (t) => {
   const broker = await start(t);
-  expectStatus(await broker.updateQueue('morgue', { Status: 'Disabled' }), 200);
+  expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   expectStatus(await broker.send('q', 'x'), 201);
   await lockAndSettle(broker, 'deadLetter', {}, 'q');
   assert.deepEqual(await counts(broker, 'q'), { Message: 1, TransferDeadLetter: 1 });
   assert.deepEqual(await drainBodies(broker, transfersOf('q')), ['x']);
 });
 
-test('#122 #128 two queues that bury in each other end by the limit on hops', async (t) => {
+test('#122 #128 the limit on hops applies to two queues that forward their dead letters to each other', async (t) => {
   const broker = await start(t);
-  expectStatus(await broker.updateQueue('morgue', { ForwardDeadLetteredMessagesTo: 'q' }), 200);
+  expectStatus(await broker.updateQueue('target', { ForwardDeadLetteredMessagesTo: 'q' }), 200);
   expectStatus(await broker.send('q', 'x'), 201);
   for (let i = 0; i < 4; i++) {
-    const path = i % 2 === 0 ? 'q' : 'morgue';
+    const path = i % 2 === 0 ? 'q' : 'target';
     const { body } = await lockAndSettle(broker, 'deadLetter', {}, path);
     assert.equal(body, 'x');
   }
@@ -187,19 +187,19 @@ test('#122 #128 two queues that bury in each other end by the limit on hops', as
   assert.deepEqual(bodies(await broker.peek(transfersOf('q'))), ['x']);
   const [message] = await broker.peek(transfersOf('q'));
   assert.equal(message?.properties['DeadLetterReason'], 'MaxTransferHopCountExceeded');
-  assert.deepEqual(await counts(broker, 'morgue'), {});
+  assert.deepEqual(await counts(broker, 'target'), {});
 });
 
-test('#C3 what went to the destination lives there as any message and may expire', async (t) => {
+test('#C3 a forwarded dead letter can be dead-lettered and can expire at the destination', async (t) => {
   const broker = await start(t);
-  expectStatus(await broker.updateQueue('morgue', { DefaultMessageTimeToLive: 'PT1M' }), 200);
+  expectStatus(await broker.updateQueue('target', { DefaultMessageTimeToLive: 'PT1M' }), 200);
   expectStatus(await broker.send('q', 'x'), 201);
   await lockAndSettle(broker, 'deadLetter', {}, 'q');
-  await lockAndSettle(broker, 'deadLetter', { deadLetterReason: 'again' }, 'morgue');
-  const path = deadLettersOf('morgue');
+  await lockAndSettle(broker, 'deadLetter', { deadLetterReason: 'again' }, 'target');
+  const path = deadLettersOf('target');
   assert.deepEqual(await reasons(broker, path), [['x', 'again', undefined]]);
   expectStatus(await broker.send('q', 'y'), 201);
   await lockAndSettle(broker, 'deadLetter', {}, 'q');
   broker.clock.advance({ minutes: 1 });
-  assert.deepEqual(await drain(broker, 'morgue'), []);
+  assert.deepEqual(await drain(broker, 'target'), []);
 });

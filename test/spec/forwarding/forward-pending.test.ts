@@ -19,7 +19,7 @@ import { bodies, instant, lock, lockAndSettle, numbers, withBroker } from '../qu
 const IN_90 = { ScheduledEnqueueTimeUtc: instant({ seconds: 90 }) };
 const IN_10 = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
 
-/** `source` with messages, and `target`; nothing is forwarded yet. */
+/** Starts `source` with messages, and `target`, without forwarding between them. */
 async function start(t: TestContext, ...sent: readonly string[]): Promise<TestBroker> {
   const broker = await startBroker(t);
   for (const name of ['target', 'source']) expectStatus(await broker.createQueue(name), 201);
@@ -36,7 +36,7 @@ async function sweepLater(broker: TestBroker): Promise<void> {
   await broker.sweep();
 }
 
-test('messages that were there before a queue forwards go on, in order and with their first numbers', async (t) => {
+test('messages from before ForwardTo was set are forwarded in order, with their EnqueuedSequenceNumber', async (t) => {
   const broker = await start(t, 'a', 'b');
   expectStatus(await broker.sendBatch('source', [{ Body: 'c' }, { Body: 'd' }]), 201);
   await forward(broker);
@@ -52,7 +52,7 @@ test('messages that were there before a queue forwards go on, in order and with 
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('what expired before a queue forwards becomes a dead letter of that queue, and the rest goes on', async (t) => {
+test('messages that expired before ForwardTo was set are dead-lettered in their queue, and the others are forwarded', async (t) => {
   const broker = await start(t);
   const batch = [withBroker('old', { TimeToLive: 5 }), { Body: 'kept' }];
   expectStatus(await broker.sendBatch('source', batch), 201);
@@ -68,14 +68,14 @@ test('what expired before a queue forwards becomes a dead letter of that queue, 
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('what is scheduled at a topic while the sweep sends on what is due is sent on at its time', async (t) => {
+test('a message that is scheduled at a topic while the sweep forwards due messages is forwarded when it is due', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   await createSubscription(broker, subscription('s'), { ForwardTo: 'target' });
   const seen = new Set<string>();
   const client = hookedClient(async ({ command }) => {
     seen.add(command);
-    // The first update behind the transaction that sends on is the one that raises the next due time.
+    // The first update after the forwarding transaction raises the next due time.
     if (!seen.has('TransactWriteItemsCommand') || seen.has('later')) return;
     if (command !== 'UpdateItemCommand') return;
     seen.add('later');
@@ -91,7 +91,7 @@ test('what is scheduled at a topic while the sweep sends on what is due is sent 
   assert.deepEqual(await drainBodies(broker, 'target'), ['later']);
 });
 
-test('many messages with large bodies go on, each once and whole', async (t) => {
+test('120 stored messages with large bodies are forwarded whole, once each', async (t) => {
   const broker = await start(t);
   const sent: string[] = [];
   for (let i = 0; i < 12; i++) {
@@ -107,7 +107,7 @@ test('many messages with large bodies go on, each once and whole', async (t) => 
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('a delivery count begins anew at the destination', async (t) => {
+test('the DeliveryCount starts at 1 again at the destination', async (t) => {
   const broker = await start(t, 'tried');
   for (let i = 0; i < 3; i++) await lockAndSettle(broker, 'abandon', {}, 'source');
   await forward(broker);
@@ -115,7 +115,7 @@ test('a delivery count begins anew at the destination', async (t) => {
   assert.equal((await lock(broker, 'target')).broker.DeliveryCount, 1);
 });
 
-test('a message under a lock goes on as well, since the change ends the lock', async (t) => {
+test('a locked message is forwarded, too, as the update ends its lock', async (t) => {
   const broker = await start(t, 'held', 'free');
   const held = await lock(broker, 'source');
   await forward(broker);
@@ -125,7 +125,7 @@ test('a message under a lock goes on as well, since the change ends the lock', a
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('what a message became by abandons with properties goes on with it', async (t) => {
+test('properties that an abandon changed are forwarded with the message', async (t) => {
   const broker = await start(t, 'x');
   await lockAndSettle(broker, 'abandon', { properties: { tried: 'once' } }, 'source');
   await forward(broker);
@@ -133,7 +133,7 @@ test('what a message became by abandons with properties goes on with it', async 
   assert.deepEqual((await drain(broker, 'target'))[0]?.properties, { tried: 'once' });
 });
 
-test('dead letters stay where they are when a queue begins to forward', async (t) => {
+test('setting ForwardTo does not move dead letters', async (t) => {
   const broker = await start(t, 'dead', 'alive');
   await lockAndSettle(broker, 'deadLetter', {}, 'source');
   await forward(broker);
@@ -152,7 +152,7 @@ test('an expired message is not forwarded', async (t) => {
   assert.deepEqual(await drainBodies(broker, 'target'), ['good']);
 });
 
-test('messages that wait where the destination is gone go to the transfer dead-letter queue', async (t) => {
+test('stored messages whose new destination is disabled go to the transfer dead-letter queue', async (t) => {
   const broker = await start(t, 'a', 'b');
   expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   await forward(broker);
@@ -162,7 +162,7 @@ test('messages that wait where the destination is gone go to the transfer dead-l
   assert.deepEqual(await counts(broker, 'target'), {});
 });
 
-test('messages of a subscription that begins to forward go on', async (t) => {
+test('stored messages of a subscription are forwarded once ForwardTo is set', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   await createSubscription(broker, subscription('s'));
@@ -177,7 +177,7 @@ test('messages of a subscription that begins to forward go on', async (t) => {
   assert.deepEqual(await counts(broker, subscription('s')), {});
 });
 
-test('a message scheduled in a forwarding queue waits there, and goes on when it is due', async (t) => {
+test('a message scheduled in a forwarding queue stays there until it is due, and is then forwarded', async (t) => {
   const broker = await start(t);
   await forward(broker);
   expectStatus(await broker.send('source', 'x', { ...IN_10, TimeToLive: 600 }), 201);
@@ -194,7 +194,7 @@ test('a message scheduled in a forwarding queue waits there, and goes on when it
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('a message scheduled before its queue forwarded goes on when it is due', async (t) => {
+test('a message scheduled before ForwardTo was set is forwarded when it is due', async (t) => {
   const broker = await start(t);
   await broker.schedule('source', [withBroker('x', IN_10)]);
   await forward(broker);
@@ -202,7 +202,7 @@ test('a message scheduled before its queue forwarded goes on when it is due', as
   assert.deepEqual(await drainBodies(broker, 'target'), ['x']);
 });
 
-test('a message scheduled in a forwarding queue can be cancelled there', async (t) => {
+test('a message scheduled in a forwarding queue can be cancelled', async (t) => {
   const broker = await start(t);
   await forward(broker);
   const [a = 0] = await broker.schedule('source', [withBroker('a', IN_10), withBroker('b', IN_10)]);
@@ -211,20 +211,20 @@ test('a message scheduled in a forwarding queue can be cancelled there', async (
   assert.deepEqual(await drainBodies(broker, 'target'), ['b']);
 });
 
-test('two sweeps at once forward each message once', async (t) => {
+test('two simultaneous sweeps forward each message once', async (t) => {
   const broker = await start(t);
-  const twin = await startBroker(t, { beside: broker });
+  const other = await startBroker(t, { beside: broker });
   const batch = Array.from({ length: 60 }, (_, i) => ({ Body: `${i}`.padEnd(2000, 'x') }));
   expectStatus(await broker.sendBatch('source', batch), 201);
   for (const body of ['one', 'two']) expectStatus(await broker.send('source', body), 201);
-  // The update forwards what it can; what is scheduled is left to the two.
+  // The update forwards the active messages; the two sweeps forward the scheduled ones.
   await broker.schedule(
     'source',
     batch.map(({ Body }) => withBroker(`due ${Body}`, IN_10)),
   );
   await forward(broker);
   broker.clock.advance({ minutes: 1 });
-  await Promise.all([broker.sweep(), twin.sweep()]);
+  await Promise.all([broker.sweep(), other.sweep()]);
   await sweepLater(broker);
   const expected = [...batch.flatMap(({ Body }) => [Body, `due ${Body}`]), 'one', 'two'];
   assert.deepEqual((await drainBodies(broker, 'target')).toSorted(), expected.toSorted());

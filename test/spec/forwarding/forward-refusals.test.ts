@@ -27,9 +27,9 @@ const MISSING = /SubCode=40400.*The auto forwarding destination entity doesn't e
 const ITSELF = /Entity cannot have auto-forwarding policy to itself/;
 
 for (const forward of FORWARDS) {
-  test(`#125 ${forward} names an entity that exists`, async (t) => {
+  test(`#125 ${forward} with the name of a missing entity is refused`, async (t) => {
     const broker = await start(t);
-    const settings = { [forward]: 'nobody' };
+    const settings = { [forward]: 'missing' };
     requireRefusal(await broker.createQueue('new', settings), 404, MISSING);
     requireRefusal(await broker.updateQueue('q', settings), 404, MISSING);
     requireRefusal(await putSubscription(broker, subscription('new'), settings), 404, MISSING);
@@ -38,13 +38,13 @@ for (const forward of FORWARDS) {
     assert.deepEqual(await drainBodies(broker, 'q'), ['x']);
   });
 
-  test(`#125 ${forward} does not name a subscription, whose messages come through its topic`, async (t) => {
+  test(`#125 ${forward} with the name of a subscription is refused`, async (t) => {
     const broker = await start(t);
     const answer = await broker.createQueue('new', { [forward]: subscription('s') });
     assert.ok([400, 404].includes(answer.status), answer.text);
   });
 
-  test(`#126 ${forward} does not name the entity itself, but for its address (Python client of 2020)`, async (t) => {
+  test(`#126 ${forward} with the name of the entity itself is refused, unless it is an address (Python client of 2020)`, async (t) => {
     const broker = await start(t);
     for (const name of ['q', 'Q', '/q', 'q/', '%71']) {
       requireRefusal(await broker.updateQueue('q', { [forward]: name }), 400, ITSELF);
@@ -58,7 +58,7 @@ for (const forward of FORWARDS) {
     }
   });
 
-  test(`#126 ${forward} of a subscription does not name its own topic`, async (t) => {
+  test(`#126 ${forward} of a subscription with the name of its own topic is refused`, async (t) => {
     const broker = await start(t);
     for (const name of ['t', 'T', 'sb://here.example/t']) {
       const answer = await putSubscription(broker, subscription('new'), { [forward]: name });
@@ -66,7 +66,7 @@ for (const forward of FORWARDS) {
     }
   });
 
-  test(`${forward} may be given as an address, and is shown as one`, async (t) => {
+  test(`${forward} accepts an address and is shown as one`, async (t) => {
     const broker = await start(t);
     const settings = { [forward]: 'sb://here.example/q' };
     expectStatus(await broker.createQueue('new', settings), 201);
@@ -75,7 +75,7 @@ for (const forward of FORWARDS) {
   });
 }
 
-test('#127 an entity that requires sessions does not forward', async (t) => {
+test('#127 ForwardTo of an entity that requires sessions is refused', async (t) => {
   const broker = await start(t);
   await createTopic(broker, 'u');
   const settings = { RequiresSession: 'true', ForwardTo: 'q' };
@@ -88,7 +88,7 @@ test('#127 an entity that requires sessions does not forward', async (t) => {
   requireRefusal(await broker.updateQueue('sessions', settings), 400, /session/i);
 });
 
-test('#127 a queue with sessions forwards to a topic from its creation on (Python client of 2024)', async (t) => {
+test('#127 a queue that requires sessions can be created with ForwardTo a topic (Python client of 2024)', async (t) => {
   const broker = await start(t);
   const settings = { RequiresSession: 'true', ForwardTo: 't' };
   expectStatus(await broker.createQueue('sessions', settings), 201);
@@ -100,9 +100,9 @@ test('#127 a queue with sessions forwards to a topic from its creation on (Pytho
   requireRefusal(await broker.send('sessions', 'without a session'), 400, /SessionId/);
   assert.deepEqual(await drainBodies(broker, subscription('s')), ['now']);
   broker.clock.advance({ minutes: 1 });
-  // A look that would make it due does not make it stay in its session.
-  const looks = 'sessions/messages?sessionId=a';
-  expectStatus(await broker.request('GET', looks), 200);
+  // This peek activates the due message, which must not stay in its session.
+  const peek = 'sessions/messages?sessionId=a';
+  expectStatus(await broker.request('GET', peek), 200);
   for (const query of ['timeout=0', 'sessionId=a']) {
     const answer = await broker.request('POST', `sessions/sessions/$accept?${query}`);
     requireRefusal(answer, 400, /forwards its messages to 't'/);
@@ -118,7 +118,7 @@ async function startForwardingSessions(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-test('failed transfers out of sessions are sent on once they are resubmitted', async (t) => {
+test('failed transfers of a forwarding session queue are forwarded once they are resubmitted', async (t) => {
   const broker = await startForwardingSessions(t);
   const setTopic = (Status: string) =>
     broker.putEntity('t', 'TopicDescription', { Status }, { 'If-Match': '*' });
@@ -129,7 +129,7 @@ test('failed transfers out of sessions are sent on once they are resubmitted', a
   assert.deepEqual(await drainBodies(broker, subscription('s')), ['failed']);
 });
 
-test('what is due out of sessions that forward can be cancelled no more', async (t) => {
+test('a due message of a forwarding session queue can no longer be cancelled', async (t) => {
   const broker = await startForwardingSessions(t);
   const ScheduledEnqueueTimeUtc = new Date(broker.clock.now() + 60_000).toUTCString();
   const later = { SessionId: 'a', ScheduledEnqueueTimeUtc };
@@ -141,14 +141,14 @@ test('what is due out of sessions that forward can be cancelled no more', async 
   assert.deepEqual(await drainBodies(broker, subscription('s')), ['later']);
 });
 
-test('a message that a queue forwards to itself ends after as many hops as there may be', async (t) => {
+test('the limit on hops ends a loop of a queue that forwards to itself', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.updateQueue('q', { ForwardTo: 'sb://here.example/q' }), 200);
   expectStatus(await broker.send('q', 'round'), 201);
   assert.deepEqual(await drainBodies(broker, 'q/$Transfer/$DeadLetterQueue'), ['round']);
 });
 
-test('#127 an entity that requires sessions may forward its dead letters', async (t) => {
+test('#127 an entity that requires sessions can forward its dead letters', async (t) => {
   const broker = await start(t);
   const settings = { RequiresSession: 'true', ForwardDeadLetteredMessagesTo: 'q' };
   await createSubscription(broker, subscription('sessions'), settings);
@@ -159,11 +159,11 @@ test('#127 an entity that requires sessions may forward its dead letters', async
 });
 
 for (const [what, method, query] of [
-  ['peek-lock', 'POST', ''],
-  ['receive and delete', 'DELETE', ''],
-  ['receive many', 'POST', '&maxMessages=10'],
+  ['a peek-lock', 'POST', ''],
+  ['a receive-and-delete', 'DELETE', ''],
+  ['a receive of many messages', 'POST', '&maxMessages=10'],
 ] as const) {
-  test(`#124 to ${what} from what forwards is refused`, async (t) => {
+  test(`#124 ${what} from a forwarding entity is refused`, async (t) => {
     const broker = await start(t);
     expectStatus(await broker.createQueue('source', { ForwardTo: 'q' }), 201);
     await createSubscription(broker, subscription('forwarding'), { ForwardTo: 'q' });
@@ -175,14 +175,14 @@ for (const [what, method, query] of [
   });
 }
 
-test('#124 deferred messages of what forwards cannot be received either', async (t) => {
+test('#124 a receive of deferred messages from a forwarding queue is refused', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 'q' }), 201);
   const answer = await broker.receiveDeferredRaw('source', [1]);
   assert.equal(answer.headers.get('x-dynabus-error'), 'InvalidOperation');
 });
 
-test('#124 a receive that waits is refused as soon as its queue forwards', async (t) => {
+test('#124 a waiting receive is refused as soon as ForwardTo of its queue is set', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('source'), 201);
   const waiting = broker.request('POST', 'source/messages/head?timeout=60');
@@ -191,14 +191,14 @@ test('#124 a receive that waits is refused as soon as its queue forwards', async
   assert.equal((await waiting).status, 400);
 });
 
-test('#124 dead letters and failed transfers of what forwards can be received', async (t) => {
+test('#124 dead letters and failed transfers of a forwarding queue can be received', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 'q' }), 201);
   assert.equal(await broker.peekLock('source/$deadletterqueue'), undefined);
   assert.equal(await broker.peekLock(transfersOf('source')), undefined);
 });
 
-test('#A21 a queue that forwards is never idle, and shows no time for it', async (t) => {
+test('#A21 a forwarding queue is never idle, and shows the largest TimeSpan as AutoDeleteOnIdle', async (t) => {
   const broker = await start(t);
   const settings = { AutoDeleteOnIdle: 'PT5M', ForwardTo: 'q' };
   expectStatus(await broker.createQueue('source', settings), 201);

@@ -32,7 +32,7 @@ async function start(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-test('#121 a subscription forwards its copies to a queue, with the topic’s number', async (t) => {
+test('#121 a subscription forwards its copies to a queue, with the sequence number of the topic as EnqueuedSequenceNumber', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, S, { ForwardTo: 'q' });
   await createSubscription(broker, subscription('stays'));
@@ -50,7 +50,7 @@ test('#121 a subscription forwards its copies to a queue, with the topic’s num
   assert.deepEqual(await counts(broker, S), {});
 });
 
-test('only what a subscription’s rules select is forwarded', async (t) => {
+test('a subscription forwards only messages that match its rules', async (t) => {
   const broker = await start(t);
   const reds = { filter: sql("color = 'red'") };
   await createRuledSubscription(broker, S, { reds }, { ForwardTo: 'q' });
@@ -59,7 +59,7 @@ test('only what a subscription’s rules select is forwarded', async (t) => {
   assert.deepEqual(await drainBodies(broker, 'q'), ['red']);
 });
 
-test('the rules of a topic that is forwarded to see what actions made of a message', async (t) => {
+test('the rules of a destination topic see the properties that actions set', async (t) => {
   const broker = await start(t);
   const action = set("SET color = 'blue'; SET sys.Label = 'changed'");
   const paint = { filter: EVERYTHING, action };
@@ -80,7 +80,7 @@ test('the rules of a topic that is forwarded to see what actions made of a messa
   assert.deepEqual(await drainBodies(broker, subscription('red', 'u')), []);
 });
 
-test('each of a message’s copies is forwarded', async (t) => {
+test('each copy that the rules of a subscription make of a message is forwarded', async (t) => {
   const broker = await start(t);
   const acting = { filter: EVERYTHING, action: set('SET seen = TRUE') };
   const rules = { a: acting, b: acting, plain: { filter: EVERYTHING } };
@@ -95,7 +95,7 @@ test('each of a message’s copies is forwarded', async (t) => {
   assert.equal(new Set(copies.map(({ broker: { SequenceNumber } }) => SequenceNumber)).size, 3);
 });
 
-test('two subscriptions that forward to one queue both bring their copies', async (t) => {
+test('two subscriptions that forward to one queue both forward their copies', async (t) => {
   const broker = await start(t);
   for (const name of ['a', 'b']) {
     await createSubscription(broker, subscription(name), { ForwardTo: 'q' });
@@ -107,7 +107,7 @@ test('two subscriptions that forward to one queue both bring their copies', asyn
   assert.equal(new Set(all.map(({ broker: { SequenceNumber } }) => SequenceNumber)).size, 4);
 });
 
-test('#121 the very first number stays through queues and topics', async (t) => {
+test('#121 EnqueuedSequenceNumber is that of the first entity, through queues and topics', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('first', { ForwardTo: 't' }), 201);
   await createSubscription(broker, S, { ForwardTo: 'u' });
@@ -120,7 +120,7 @@ test('#121 the very first number stays through queues and topics', async (t) => 
   assert.deepEqual([there?.broker['EnqueuedSequenceNumber'], there?.broker.SequenceNumber], [1, 4]);
 });
 
-test('#122 hops through topics count as well', async (t) => {
+test('#122 hops through topics count', async (t) => {
   const broker = await startBroker(t);
   for (let i = 5; i >= 0; i--) {
     await createTopic(broker, `t${i}`);
@@ -136,18 +136,18 @@ test('#122 hops through topics count as well', async (t) => {
   );
 });
 
-test('#122 a loop through a topic ends, and its other subscribers get a copy each round', async (t) => {
+test('#122 the limit on hops ends a loop through a topic, whose other subscriptions get a copy each round', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('others'));
   expectStatus(await broker.createQueue('back', { ForwardTo: 't' }), 201);
   await createSubscription(broker, S, { ForwardTo: 'back' });
   expectStatus(await broker.send('t', 'x'), 201);
-  // t, back, t, back, t: four hops, and three times at the topic.
+  // t, back, t, back, t: four hops, and three publications to the topic.
   assert.deepEqual(await drainBodies(broker, subscription('others')), ['x', 'x', 'x']);
   assert.deepEqual(bodies(await broker.peek(transfersOf(S))), ['x']);
 });
 
-test('#104 what is forwarded to a topic where nobody wants it is gone', async (t) => {
+test('#104 a message that is forwarded to a topic without a matching subscription is dropped', async (t) => {
   const broker = await start(t);
   await createTopic(broker, 'empty');
   expectStatus(await broker.createQueue('source', { ForwardTo: 'empty' }), 201);
@@ -155,7 +155,7 @@ test('#104 what is forwarded to a topic where nobody wants it is gone', async (t
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('a topic that wants to know of unwanted messages does not stop what is forwarded elsewhere', async (t) => {
+test('a destination topic that refuses messages without a matching subscription does not affect copies of other subscriptions', async (t) => {
   const broker = await start(t);
   await createTopic(broker, 'strict', { FilteringMessagesBeforePublishing: 'true' });
   await createSubscription(broker, S, { ForwardTo: 'strict' });
@@ -164,7 +164,7 @@ test('a topic that wants to know of unwanted messages does not stop what is forw
   assert.deepEqual(await drainBodies(broker, subscription('stays')), ['x']);
 });
 
-test('messages that wait do not wait for ever where the topic they go to wants none of them', async (t) => {
+test('stored messages do not stay in a queue that forwards to a topic without a matching subscription', async (t) => {
   const broker = await start(t);
   await createTopic(broker, 'strict', { FilteringMessagesBeforePublishing: 'true' });
   expectStatus(await broker.createQueue('source'), 201);
@@ -176,7 +176,7 @@ test('messages that wait do not wait for ever where the topic they go to wants n
   assert.equal(Active, 0);
 });
 
-test('#A14 the time to live of a topic that is forwarded to is a ceiling as well', async (t) => {
+test('#A14 the default time to live of a destination topic limits that of forwarded messages', async (t) => {
   const broker = await start(t);
   await updateTopic(broker, 'u', { DefaultMessageTimeToLive: 'PT20S' });
   expectStatus(await broker.createQueue('source', { ForwardTo: 'u' }), 201);
@@ -187,7 +187,7 @@ test('#A14 the time to live of a topic that is forwarded to is a ceiling as well
   assert.deepEqual(await drain(broker, subscription('all', 'u')), []);
 });
 
-test('#40 a destination that wants sessions dead-letters what comes without one', async (t) => {
+test('#40 a destination that requires sessions dead-letters messages without a SessionId', async (t) => {
   const broker = await start(t);
   const settings = { RequiresSession: 'true' };
   await createSubscription(broker, subscription('sessions', 'u'), settings);
@@ -212,7 +212,7 @@ test('a message scheduled at a topic is forwarded by its subscriptions when it i
   assert.deepEqual(await drainBodies(broker, 'q'), ['x']);
 });
 
-test('a receiver that waits far down the way gets what is sent to the first topic', async (t) => {
+test('a waiting receive at the end of a chain gets a message that is sent to the first topic', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, S, { ForwardTo: 'u' });
   await createSubscription(broker, subscription('on', 'u'), { ForwardTo: 'q' });

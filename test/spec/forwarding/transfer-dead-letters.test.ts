@@ -19,7 +19,7 @@ import { bodies, lock, lockAndSettle, settleOne } from '../queues/queue.ts';
 
 const TRANSFERS = transfersOf('source');
 
-/** `source` forwards to `target`. */
+/** Starts a namespace with `source`, which forwards to `target`. */
 async function start(t: TestContext): Promise<TestBroker> {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('target'), 201);
@@ -31,8 +31,8 @@ async function send(broker: TestBroker, ...sent: readonly string[]): Promise<voi
   for (const body of sent) expectStatus(await broker.send('source', body), 201);
 }
 
-/** Body and reason of what could not be transferred. */
-async function lost(broker: TestBroker, path = TRANSFERS): Promise<readonly unknown[]> {
+/** Body and reason of the failed transfers. */
+async function failed(broker: TestBroker, path = TRANSFERS): Promise<readonly unknown[]> {
   return (await broker.peek(path)).map(({ body, properties }) => [
     body,
     properties['DeadLetterReason'],
@@ -40,7 +40,7 @@ async function lost(broker: TestBroker, path = TRANSFERS): Promise<readonly unkn
 }
 
 for (const status of ['Disabled', 'SendDisabled']) {
-  test(`#123 #C12 a destination that is ${status}: the message waits in the source’s transfer dead-letter queue`, async (t) => {
+  test(`#123 #C12 a message whose destination has the status ${status} goes to the transfer dead-letter queue`, async (t) => {
     const broker = await start(t);
     expectStatus(await broker.updateQueue('target', { Status: status }), 200);
     await send(broker, 'x');
@@ -60,7 +60,7 @@ for (const status of ['Disabled', 'SendDisabled']) {
   });
 }
 
-test('#123 a destination that only receivers are kept from gets its messages', async (t) => {
+test('#123 messages are forwarded to a destination with the status ReceiveDisabled', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.updateQueue('target', { Status: 'ReceiveDisabled' }), 200);
   await send(broker, 'x');
@@ -68,12 +68,12 @@ test('#123 a destination that only receivers are kept from gets its messages', a
   assert.deepEqual(await counts(broker, 'target'), { Message: 1, Active: 1 });
 });
 
-test('#123 #C12 a destination deleted later: the message waits in the source’s transfer dead-letter queue', async (t) => {
+test('#123 #C12 a message whose destination was deleted goes to the transfer dead-letter queue', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.request('DELETE', 'target'), 200);
   await send(broker, 'x');
   expectStatus(await broker.sendBatch('source', [{ Body: 'y' }, { Body: 'z' }]), 201);
-  assert.deepEqual(await lost(broker), [
+  assert.deepEqual(await failed(broker), [
     ['x', 'MessagingEntityNotFound'],
     ['y', 'MessagingEntityNotFound'],
     ['z', 'MessagingEntityNotFound'],
@@ -81,7 +81,7 @@ test('#123 #C12 a destination deleted later: the message waits in the source’s
   assert.deepEqual(await counts(broker, 'source'), { Message: 3, TransferDeadLetter: 3 });
 });
 
-test('#123 a destination that is made anew under its name gets messages again', async (t) => {
+test('#123 a destination that is deleted and created again gets later messages', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.request('DELETE', 'target'), 200);
   await send(broker, 'lost');
@@ -91,30 +91,30 @@ test('#123 a destination that is made anew under its name gets messages again', 
   assert.deepEqual(await drainBodies(broker, TRANSFERS), ['lost']);
 });
 
-test('#123 a disabled destination far down the chain: the message waits at its last stop', async (t) => {
+test('#123 a message whose chain ends at a disabled destination goes to the transfer dead-letter queue of the last forwarding queue', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('end', { Status: 'Disabled' }), 201);
   expectStatus(await broker.updateQueue('target', { ForwardTo: 'end' }), 200);
   await send(broker, 'x');
-  assert.deepEqual(await lost(broker, transfersOf('target')), [['x', 'MessagingEntityDisabled']]);
+  assert.deepEqual(await failed(broker, transfersOf('target')), [['x', 'MessagingEntityDisabled']]);
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
-test('#123 of a subscription that cannot forward, the others’ copies arrive all the same', async (t) => {
+test('#123 a subscription that cannot forward does not affect the copies of other subscriptions', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   await createSubscription(broker, subscription('s'), { ForwardTo: 'target' });
   await createSubscription(broker, subscription('other'));
   expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   expectStatus(await broker.send('t', 'x'), 201);
-  assert.deepEqual(await lost(broker, transfersOf(subscription('s'))), [
+  assert.deepEqual(await failed(broker, transfersOf(subscription('s'))), [
     ['x', 'MessagingEntityDisabled'],
   ]);
   assert.deepEqual(await counts(broker, subscription('s')), { Message: 1, TransferDeadLetter: 1 });
   assert.deepEqual(await drainBodies(broker, subscription('other')), ['x']);
 });
 
-test('what could not be transferred is locked, deferred and completed like any dead letter', async (t) => {
+test('failed transfers can be locked, abandoned and deferred, but not dead-lettered again', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   await send(broker, 'a', 'b');
@@ -131,7 +131,7 @@ test('what could not be transferred is locked, deferred and completed like any d
   assert.equal(await broker.peekLock('source/$deadletterqueue'), undefined);
 });
 
-test('what could not be transferred does not expire', async (t) => {
+test('failed transfers do not expire', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   expectStatus(await broker.send('source', 'x', { TimeToLive: 1 }), 201);
@@ -139,13 +139,13 @@ test('what could not be transferred does not expire', async (t) => {
   assert.deepEqual(await drainBodies(broker, TRANSFERS), ['x']);
 });
 
-test('nobody sends to a transfer dead-letter queue', async (t) => {
+test('a send to a transfer dead-letter queue is refused', async (t) => {
   const broker = await start(t);
   const refused = await broker.send(TRANSFERS, 'x');
   assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
 });
 
-test('what could not be transferred, resubmitted, goes on to the destination', async (t) => {
+test('a failed transfer that is resubmitted is forwarded to the destination', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.updateQueue('target', { Status: 'Disabled' }), 200);
   await send(broker, 'x');
@@ -160,19 +160,19 @@ test('what could not be transferred, resubmitted, goes on to the destination', a
 });
 
 const KB = 1024;
-/** Properties that are just as large as a message may have: 64 KB with their names and the id. */
+/** Properties `spare` bytes below the limit of 64 KB, which includes their names and the MessageId. */
 function fullHeader(spare: number) {
   const names = 'a'.length + 'b'.length + 'm'.length;
   const UserProperties = { a: 'a'.repeat(32 * KB), b: 'b'.repeat(32 * KB - names - spare) };
   return { BrokerProperties: { MessageId: 'm' }, UserProperties };
 }
 
-test('#38 #C6 properties that an action made too large cannot be forwarded', async (t) => {
+test('#38 #C6 a message whose properties an action made too large goes to the transfer dead-letter queue', async (t) => {
   const broker = await start(t);
   await createTopic(broker);
   const grow = { filter: EVERYTHING, action: set("SET c = 'c'") };
   await createRuledSubscription(broker, subscription('s'), { grow }, { ForwardTo: 'target' });
-  // RuleName and c come to 14 bytes.
+  // The rule adds the properties RuleName and c, which are 14 bytes.
   for (const [body, spare] of [
     ['fits', 14],
     ['does not', 13],
@@ -185,12 +185,12 @@ test('#38 #C6 properties that an action made too large cannot be forwarded', asy
   ]);
 });
 
-test('#38 #C6 dead letters whose reason made their properties too large cannot be forwarded', async (t) => {
+test('#38 #C6 a dead letter whose reason made its properties too large goes to the transfer dead-letter queue', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('q', { ForwardDeadLetteredMessagesTo: 'target' }), 201);
   expectStatus(await broker.sendBatch('q', [{ Body: 'x', ...fullHeader(100) }]), 201);
   const options = { deadLetterReason: 'r'.repeat(100) };
-  // So many properties find no room in headers.
+  // A receive of a single message could not return such large properties in its HTTP headers.
   const [held] = await broker.peekLockMany('q', 1);
   assert.ok(held);
   await settleOne(broker, held, 'deadLetter', options, 'q');
