@@ -10,11 +10,11 @@ import { bodies } from '../queues/queue.ts';
 import { sending, transact } from '../transactions/transaction.ts';
 
 /**
- * Writes of which nothing is heard: the SDK repeats them, and a copy may arrive late. Whatever was answered
- * since must hold.
+ * Writes without an answer: the SDK repeats them, and a copy may arrive late. It must not contradict the
+ * answers that clients got meanwhile.
  */
 
-/** The SDK gives up after so many. */
+/** The number of attempts that the SDK makes for one command. */
 const TRIES_MAX = 4;
 
 async function start(
@@ -52,7 +52,7 @@ test('a renewal that arrives late does not shorten a lock that was renewed since
   assert.equal(await broker.complete(message), 200);
 });
 
-test('a renewal whose first try was carried out unheard is answered with the end of the lock', async (t) => {
+test('a renewal whose first answer is lost returns the new end of the lock', async (t) => {
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
   broker.clock.advance({ seconds: 1 });
@@ -63,7 +63,7 @@ test('a renewal whose first try was carried out unheard is answered with the end
   assert.equal(Date.parse(LockedUntilUtc), broker.clock.now() + 30_000);
 });
 
-test('a renewal that others stand in the way of says that the service is busy', async (t) => {
+test('a renewal that keeps conflicting with other writes answers 503', async (t) => {
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
   tries.next('UpdateItemCommand', Array(8).fill('conflict'));
@@ -78,7 +78,7 @@ test('a claim that arrives late does not lock a message again that was released 
   t.after(() => session.raw.destroy());
   tries.next('UpdateItemCommand', ['late']);
   const locked = await session.lockOne('q');
-  // AMQP's outcome by which a delivery does not count: the slot must not be as it was before the claim.
+  // A delivery with the AMQP outcome released does not count, yet the slot must not be as before the claim.
   await session.settle(locked, { kind: 'released' });
   await tries.arrive();
   const message = await broker.peekLock('q');
@@ -98,10 +98,10 @@ test('a renewal of a session that arrives late does not shorten its lock', async
   expectStatus(await acceptRaw(broker, 's', 'a'), 409);
 });
 
-test('a session that was given back is not locked by an accept that arrives late', async (t) => {
+test('an accept that arrives late does not lock a session that was released since', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('UpdateItemCommand', ['late']);
-  // Nothing is repeated, so nothing but the first copy can still arrive.
+  // The accept is not repeated, so only its first copy can still arrive.
   expectStatus(await acceptRaw(broker, 's', 'a'), 504);
   const session = await acceptSession(broker, 's', 'a');
   await tries.arrive();
@@ -109,7 +109,7 @@ test('a session that was given back is not locked by an accept that arrives late
   expectStatus(await acceptRaw(broker, 's', 'a'), 201);
 });
 
-test('a session that was accepted unheard is accepted', async (t) => {
+test('an accept of a session succeeds although the answer to its write is lost', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('UpdateItemCommand', ['unheard']);
   const session = await acceptSession(broker, 's', 'a');
@@ -117,7 +117,7 @@ test('a session that was accepted unheard is accepted', async (t) => {
   assert.equal(await session.state(), 'held');
 });
 
-test('a state that arrives late does not replace a later one', async (t) => {
+test('a session state that arrives late does not replace a later one', async (t) => {
   const { broker, tries } = await start(t);
   const session = await acceptSession(broker, 's', 'a');
   tries.next('UpdateItemCommand', ['late']);
@@ -133,8 +133,8 @@ test('a state that arrives late does not replace a later one', async (t) => {
 });
 
 for (const delaySeconds of [undefined, 10]) {
-  const how = delaySeconds === undefined ? 'given back' : 'given back with a delay';
-  test(`a message that was ${how} unheard is told as given back`, async (t) => {
+  const how = delaySeconds === undefined ? 'an abandon' : 'an abandon with a delay';
+  test(`${how} whose answer is lost is reported as settled`, async (t) => {
     const { broker, tries } = await start(t);
     const message = await lockOne(broker);
     tries.next('UpdateItemCommand', ['unheard']);
@@ -151,7 +151,7 @@ for (const delaySeconds of [undefined, 10]) {
   });
 }
 
-test('a message that was given back unheard, and is in other hands, is not told as lost', async (t) => {
+test('an abandon whose answer is lost answers 504, not MessageLockLost, if another receiver has locked the message', async (t) => {
   const { broker, tries } = await start(t);
   const there = await startBroker(t, { beside: broker });
   const message = await lockOne(broker);
@@ -164,14 +164,14 @@ test('a message that was given back unheard, and is in other hands, is not told 
   assert.equal(await broker.abandon(message), 504);
 });
 
-test('a message that was removed unheard by receive-and-delete is not told as an empty queue', async (t) => {
+test('a receive-and-delete whose answer is lost answers 504, not 204', async (t) => {
   const { broker, tries } = await start(t);
   expectStatus(await broker.send('q', 'm'), 201);
   tries.next('DeleteItemCommand', ['unheard']);
   expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
 });
 
-test('a state that was never stored is not told as stored, whatever another process stored before', async (t) => {
+test('a session state is reported as stored only if it is stored, even after another process stored an earlier one', async (t) => {
   const { broker, tries } = await start(t);
   const there = await startBroker(t, { beside: broker });
   const session = await acceptSession(broker, 's', 'a');
@@ -182,7 +182,7 @@ test('a state that was never stored is not told as stored, whatever another proc
   assert.equal(await session.state(), 'later');
 });
 
-test('states that are set at the same time are all set', async (t) => {
+test('simultaneous changes of a session state all succeed', async (t) => {
   const { broker } = await start(t);
   const session = await acceptSession(broker, 's', 'a');
   const states = Array.from({ length: 8 }, (_, i) => `${i}`);
@@ -190,7 +190,7 @@ test('states that are set at the same time are all set', async (t) => {
   assert.ok(states.includes((await session.state()) ?? ''));
 });
 
-test('a session that was given back unheard is there for the next holder', async (t) => {
+test('a session whose release loses its answer can be accepted again', async (t) => {
   const { broker, tries } = await start(t);
   const session = await acceptSession(broker, 's', 'a');
   expectStatus(await broker.send('s', 'm', { SessionId: 'a' }), 201);
@@ -199,16 +199,16 @@ test('a session that was given back unheard is there for the next holder', async
   assert.equal((await acceptNext(broker, 's'))?.id, 'a');
 });
 
-test('a completion that arrives late, after it was looked up and before it is sent again, is not told as lost', async (t) => {
+test('a completion that arrives between its lookup and its repetition answers 504, not MessageLockLost', async (t) => {
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
-  // The SDK gives up after four.
+  // The four attempts of the SDK, and the repetition by the broker.
   tries.next('DeleteItemCommand', ['late', 'late', 'late', 'late', 'overtaken']);
   assert.equal(await broker.complete(message), 504);
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a transaction that is still on its way is not told as refused where its record cannot be read', async (t) => {
+test('a transaction that is still in flight answers 504, not a refusal, if its record cannot be read', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('TransactWriteItemsCommand', [
     ...Array<Try>(TRIES_MAX).fill('late'),
@@ -223,11 +223,11 @@ test('a transaction that is still on its way is not told as refused where its re
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['a']);
 });
 
-test('a large publication that has begun is not told as refused where the database is busy', async (t) => {
+test('a large publication that has begun answers 504, not a refusal, if DynamoDB throttles its steps', async (t) => {
   const { broker, tries } = await start(t);
   await createTopic(broker, 't');
   await createSubscription(broker, 't/subscriptions/s', { RequiresSession: 'true' });
-  // What begins it goes through, and its steps do not.
+  // The write that begins the publication succeeds, and its steps are throttled.
   const busy = Array<Try>(8).fill('throttled');
   tries.next('TransactWriteItemsCommand', busy);
   const batch = Array.from({ length: 51 }, (_, i) => ({
@@ -241,7 +241,7 @@ test('a large publication that has begun is not told as refused where the databa
   assert.equal((await session.peekLock())?.body, '50');
 });
 
-test('a purge that arrives late takes nothing with it that was sent long after', async (t) => {
+test('a purge that arrives late does not remove messages that are sent seconds later', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('TransactWriteItemsCommand', Array<Try>(TRIES_MAX).fill('late'));
   await broker.post('q', '$purge', {}, 504);
@@ -253,7 +253,7 @@ test('a purge that arrives late takes nothing with it that was sent long after',
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['after']);
 });
 
-test('a completion that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+test('a completion that is still in flight answers 504, not a refusal, if its repetition is throttled', async (t) => {
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
   tries.next('DeleteItemCommand', [
@@ -266,7 +266,7 @@ test('a completion that is still on its way is not told as refused where the nex
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('a removal that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+test('a receive-and-delete that is still in flight answers 504, not a refusal, if its repetition is throttled', async (t) => {
   const { broker, tries } = await start(t);
   expectStatus(await broker.send('q', 'm'), 201);
   tries.next('DeleteItemCommand', [
@@ -276,7 +276,7 @@ test('a removal that is still on its way is not told as refused where the next t
   expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
 });
 
-test('a completion of which ten tries were not heard is not told as refused', async (t) => {
+test('a completion without an answer to ten commands answers 504, not a refusal', async (t) => {
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
   tries.next('DeleteItemCommand', Array<Try>(10 * TRIES_MAX).fill('late'));

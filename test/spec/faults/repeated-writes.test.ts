@@ -7,8 +7,8 @@ import { acceptSession, TestSession } from '../../support/test-session.ts';
 import { startTries, type TriesClient } from '../../support/tries-client.ts';
 
 /**
- * A write that was carried out unheard, and then, as it was tried again, found others at the same items
- * for a moment: what its last try says of its conditions says nothing of the write.
+ * A write succeeds, its answer is lost, and its repetition conflicts with other writes to the same items:
+ * the answer to the last attempt does not tell whether the write succeeded.
  */
 
 const DEAD = 'q/$deadletterqueue';
@@ -23,7 +23,7 @@ async function start(
   return { broker, tries };
 }
 
-test('a completion that may have been carried out is not refused for a lost lock', async (t) => {
+test('a completion that may have succeeded answers 504, not MessageLockLost', async (t) => {
   const { broker, tries } = await start(t);
   expectStatus(await broker.send('q', 'm'), 201);
   const message = await broker.peekLock('q');
@@ -32,7 +32,7 @@ test('a completion that may have been carried out is not refused for a lost lock
   assert.equal(await broker.complete(message), 504);
 });
 
-test('a message that was dead-lettered unheard keeps its body', async (t) => {
+test('a message whose dead-lettering lost its answer keeps its body', async (t) => {
   const { broker, tries } = await start(t);
   const texts = Array.from({ length: 2 }, () => randomBytes(5000).toString('base64'));
   expectStatus(
@@ -53,30 +53,30 @@ test('a message that was dead-lettered unheard keeps its body', async (t) => {
   assert.equal(outcome?.settled, true);
 });
 
-test('messages that were stored unheard, and are gone, do not come back', async (t) => {
+test('messages whose send lost its answer, and that were received meanwhile, are not stored again', async (t) => {
   const { broker, tries } = await start(t);
   const batch = Array.from({ length: 40 }, (_, i) => ({ Body: `${i}` }));
-  let taken = 0;
-  const takeAll = async () => {
-    taken += (await broker.receiveAndDeleteMany('q', 40)).length;
+  let received = 0;
+  const receiveAll = async () => {
+    received += (await broker.receiveAndDeleteMany('q', 40)).length;
   };
-  tries.next('TransactWriteItemsCommand', ['unheard', takeAll, 'conflict']);
+  tries.next('TransactWriteItemsCommand', ['unheard', receiveAll, 'conflict']);
   expectStatus(await broker.sendBatch('q', batch), 504);
-  assert.equal(taken, 40);
+  assert.equal(received, 40);
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('row 18: a transaction that may have been carried out is not refused, whatever its last try says', async (t) => {
+test('row 18: a write transaction that may have succeeded answers 504, even if its last attempt is refused', async (t) => {
   const { broker, tries } = await start(t);
   const batch = Array.from({ length: 40 }, (_, i) => ({ Body: `${i}` }));
-  const takeAll = async () => {
+  const receiveAll = async () => {
     assert.equal((await broker.receiveAndDeleteMany('q', 40)).length, 40);
   };
-  tries.next('TransactWriteItemsCommand', ['unheard', takeAll, 'full']);
+  tries.next('TransactWriteItemsCommand', ['unheard', receiveAll, 'full']);
   expectStatus(await broker.sendBatch('q', batch), 504);
 });
 
-test('a transaction that is throttled is tried again', async (t) => {
+test('a throttled write transaction is repeated', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('TransactWriteItemsCommand', ['throttled', 'throttled']);
   const [number] = await broker.schedule('q', [
@@ -85,7 +85,7 @@ test('a transaction that is throttled is tried again', async (t) => {
   assert.ok(number);
 });
 
-test('a state that was set unheard, just before its session was given back, is there for the next holder', async (t) => {
+test('a session state whose write loses its answer just before the session is released is kept for the next holder', async (t) => {
   const { broker: here, tries } = await start(t);
   const there = await startBroker(t, { beside: here });
   expectStatus(await here.createQueue('s', { RequiresSession: 'true' }), 201);

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
-/** Two processes of one namespace; neither is told what the other does. */
+/** Starts two processes of one namespace, which do not notify each other. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here });
@@ -17,13 +17,13 @@ async function lock(broker: TestBroker): Promise<Received> {
   return message;
 }
 
-/** The message as another process would address it. */
-function asSeenFrom(broker: TestBroker, { location, ...message }: Received): Received {
+/** The message with the location that it has at another process. */
+function locatedAt(broker: TestBroker, { location, ...message }: Received): Received {
   assert.ok(location);
   return { ...message, location: `${broker.api.url}${new URL(location).pathname}` };
 }
 
-test('what one process takes, the other hands out, in one row of numbers', async (t) => {
+test('messages sent through two processes are received through one, with consecutive sequence numbers', async (t) => {
   const [here, there] = await startTwo(t);
   for (const [i, broker] of [here, there, there, here].entries()) {
     expectStatus(await broker.send('q', `${i}`), 201);
@@ -41,7 +41,7 @@ test('what one process takes, the other hands out, in one row of numbers', async
   assert.equal(await here.peekLock('q'), undefined);
 });
 
-test('#3 a lock that is held through one process is respected by the other', async (t) => {
+test('#3 a message that is locked through one process is not delivered through another', async (t) => {
   const [here, there] = await startTwo(t);
   expectStatus(await here.sendBatch('q', [{ Body: 'a' }, { Body: 'b' }]), 201);
   assert.equal((await lock(here)).body, 'a');
@@ -53,29 +53,29 @@ test('#3 a lock that is held through one process is respected by the other', asy
   assert.equal((await lock(there)).broker.DeliveryCount, 2);
 });
 
-test('a message locked through one process is renewed and settled through the other', async (t) => {
+test('a lock that is taken through one process can be renewed and settled through another', async (t) => {
   const [here, there] = await startTwo(t);
   expectStatus(await here.send('q', 'x'), 201);
-  const message = asSeenFrom(there, await lock(here));
+  const message = locatedAt(there, await lock(here));
   here.clock.advance({ seconds: 29 });
   assert.equal((await there.renew(message)).status, 200);
   here.clock.advance({ seconds: 29 });
   assert.equal(await there.complete(message), 200);
-  assert.equal(await here.complete(asSeenFrom(here, message)), 404);
+  assert.equal(await here.complete(locatedAt(here, message)), 404);
   here.clock.advance({ days: 1 });
   assert.equal(await here.peekLock('q'), undefined);
 });
 
-test('a message given back through one process reaches a receiver that waits at the other', async (t) => {
+test('a waiting receive at one process gets a message that is abandoned through another', async (t) => {
   const [here, there] = await startTwo(t);
   expectStatus(await here.send('q', 'x'), 201);
   const message = await lock(here);
   const waiting = here.peekLock('q', 60);
-  assert.equal(await there.abandon(asSeenFrom(there, message)), 200);
+  assert.equal(await there.abandon(locatedAt(there, message)), 200);
   assert.equal((await waiting)?.broker.DeliveryCount, 2);
 });
 
-test('#16 a message sent through one process reaches a receiver that waits at the other', async (t) => {
+test('#16 a waiting receive at one process gets a message that is sent through another', async (t) => {
   const [here, there] = await startTwo(t);
   const waiting = here.peekLock('q', 60);
   expectStatus(await there.send('q', 'x'), 201);
@@ -103,8 +103,7 @@ test('receivers of two processes never get the same message', async (t) => {
 });
 
 test('a queue deleted through one process refuses sends through the other at once', async (t) => {
-  // The deletion answers without waiting until the other process has forgotten the queue: that the
-  // send is refused all the same is a rule of the storage, not the merit of a cache.
+  // The other process still has the queue in its cache; a condition of the write refuses the send.
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here });
   expectStatus(await here.createQueue('q'), 201);
@@ -117,7 +116,7 @@ test('a queue deleted through one process refuses sends through the other at onc
   }
 });
 
-test('a send through one process goes to the queue that another has just created anew', async (t) => {
+test('a send through one process goes to the queue that another has just deleted and created again', async (t) => {
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here });
   expectStatus(await here.createQueue('q'), 201);
@@ -139,11 +138,11 @@ test('#14 an update through one process ends the locks held through the other', 
   const [a, b] = [await lock(there), await lock(here)];
   expectStatus(await here.updateQueue('q', { LockDuration: 'PT10S' }), 200);
 
-  // The update has answered, so from now on nobody may go by what was before.
+  // The update has answered, so no process may use the old settings any more.
   for (const broker of [there, here]) {
     for (const message of [a, b]) {
-      assert.equal(await broker.complete(asSeenFrom(broker, message)), 404);
-      assert.equal((await broker.renew(asSeenFrom(broker, message))).status, 404);
+      assert.equal(await broker.complete(locatedAt(broker, message)), 404);
+      assert.equal((await broker.renew(locatedAt(broker, message))).status, 404);
     }
   }
   const again = await there.peekLockMany('q', 10);

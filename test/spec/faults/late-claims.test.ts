@@ -8,7 +8,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { acceptSession } from '../../support/test-session.ts';
 import { startTries, type Try } from '../../support/tries-client.ts';
 
-/** Claims that arrive late, that others stand in the way of, or that fail beside others of one process. */
+/** Claims that arrive late, conflict with other claims, or fail while others of the process succeed. */
 
 const isClaim = ({ command, collection }: Outgoing) =>
   command === 'UpdateItemCommand' && /\.\dm\d$/.test(collection);
@@ -31,7 +31,7 @@ async function fillBatch(broker: TestBroker, count: number): Promise<void> {
   expectStatus(await broker.sendBatch('q', batch), 201);
 }
 
-/** Something that happens once, and that others wait for. */
+/** A promise that a call of `open` resolves. */
 function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -49,10 +49,10 @@ async function startLate(t: TestContext) {
   return { tries, broker: await startBroker(t, { client: tries.client }) };
 }
 
-test('a removal that arrives late removes no other message than the one that was handed out', async (t) => {
+test('a receive-and-delete whose write arrives late removes only the message that it returned', async (t) => {
   const { tries, broker } = await startLate(t);
   await fillBatch(broker, 30);
-  // All tries of one call; the next call decides.
+  // All attempts of one command arrive late; the next command succeeds.
   tries.next('UpdateItemCommand', late(4));
   const first = await broker.receiveAndDelete('q');
   await tries.arrive();
@@ -65,7 +65,7 @@ for (const [method, command] of [
   ['POST', 'UpdateItemCommand'],
   ['DELETE', 'DeleteItemCommand'],
 ] as const) {
-  test(`a session goes on with no later message where nothing is heard of its first (${method})`, async (t) => {
+  test(`a session delivers no later message if the outcome of the claim of its first is unknown (${method})`, async (t) => {
     const { tries, broker } = await startLate(t);
     await fillSession(broker, 3);
     const session = await acceptSession(broker, 's', 'a');
@@ -77,7 +77,7 @@ for (const [method, command] of [
   });
 }
 
-test('a receive is not told of an empty queue while another of its process loses all its races', async (t) => {
+test('a receive does not answer 204 while another receive of its process loses all its races', async (t) => {
   let others: TestBroker | undefined;
   let claims = 0;
   let reads = 0;
@@ -104,7 +104,7 @@ test('a receive is not told of an empty queue while another of its process loses
   assert.notEqual(one.status, 204);
 });
 
-test('receives under one lock of a session at the same time keep its order, though a claim fails', async (t) => {
+test('simultaneous receives of one session keep its order even if a claim fails', async (t) => {
   let claims = 0;
   let reads = 0;
   let isOn = false;
@@ -130,13 +130,13 @@ test('receives under one lock of a session at the same time keep its order, thou
   const answers = [await first, await second];
   isOn = false;
   answers.push(await session.request('POST', 'messages/head?timeout=0&maxMessages=6'));
-  const runs = answers.map(bodiesOf).filter((run) => run.length > 0);
-  // Each answer is a run without a gap, and they can be put in a row.
-  const inRow = runs.sort(([a = ''], [b = '']) => a.localeCompare(b)).flat();
-  assert.deepEqual(inRow, ['1', '2', '3', '4', '5', '6']);
+  const segments = answers.map(bodiesOf).filter((segment) => segment.length > 0);
+  // Each answer has consecutive messages, and together they have all.
+  const inOrder = segments.sort(([a = ''], [b = '']) => a.localeCompare(b)).flat();
+  assert.deepEqual(inOrder, ['1', '2', '3', '4', '5', '6']);
 });
 
-test('a receive whose session lock runs out under it says so', async (t) => {
+test('a receive whose session lock expires meanwhile answers SessionLockLost', async (t) => {
   let broker: TestBroker | undefined;
   const client = hookedClient((request) => {
     if (isRead(request)) broker?.clock.advance({ seconds: 61 });

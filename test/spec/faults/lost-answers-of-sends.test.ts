@@ -13,18 +13,18 @@ import { createSubscription, createTopic, subscription } from '../../support/top
 import { startTries, type TriesClient } from '../../support/tries-client.ts';
 
 /**
- * A send whose write is carried out, though the answer is lost: a message that another process completes
- * meanwhile must not come back, and a send is answered 201 only where its message is stored.
+ * Sends whose write succeeds although its answer is lost. A message that another process completes meanwhile
+ * must not be stored again, and a send may answer 201 only if its message is stored.
  */
 
-interface Scene {
-  /** The process that sends; tries of its requests go as the test says. */
+interface Fixture {
+  /** The sending process, whose requests to DynamoDB fail as the test says. */
   readonly here: TestBroker;
   readonly there: TestBroker;
   readonly tries: TriesClient;
 }
 
-async function start(t: TestContext): Promise<Scene> {
+async function start(t: TestContext): Promise<Fixture> {
   const tries = startTries();
   t.after(() => tries.client.destroy());
   const here = await startBroker(t, { client: tries.client });
@@ -34,17 +34,17 @@ async function start(t: TestContext): Promise<Scene> {
 
 interface Case {
   readonly name: string;
-  /** Makes the entity; returns the path to send to, and how to complete everything that is there. */
-  readonly prepare: (scene: Scene) => Promise<{
+  /** Creates the entity; returns the path to send to, and functions on all its messages. */
+  readonly prepare: (fixture: Fixture) => Promise<{
     readonly to: string;
     readonly completeAll: () => Promise<readonly string[]>;
-    /** All that is there, whatever receivers remember of the front. */
+    /** Reads all messages, also those that a scan hint skips. */
     readonly peek: () => Promise<readonly Received[]>;
     readonly properties?: Record<string, unknown>;
   }>;
 }
 
-/** Receives and completes all that is there; returns the bodies. */
+/** Receives and completes all messages; returns their bodies. */
 async function completeFrom(
   receive: () => Promise<readonly Received[]>,
   settle: (settlements: readonly SettlementRequest[]) => Promise<readonly OutcomeAnswer[]>,
@@ -82,7 +82,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a session that is held',
+    name: 'a locked session',
     prepare: async ({ here, there }) => {
       expectStatus(await here.createQueue('s', { RequiresSession: 'true' }), 201);
       const { id, lock, lockedUntilUtc } = await acceptSession(here, 's', 'a');
@@ -103,7 +103,7 @@ for (const { name, prepare } of CASES) {
   for (const count of [1, 3]) {
     const what = count === 1 ? 'a single message' : 'a batch';
     const sendTo = async (
-      { here }: Scene,
+      { here }: Fixture,
       to: string,
       properties: Record<string, unknown> | undefined,
     ) =>
@@ -117,37 +117,37 @@ for (const { name, prepare } of CASES) {
             })),
           );
 
-    test(`${what} to ${name} that was stored unheard, and completed, does not come back`, async (t) => {
-      const scene = await start(t);
-      const { to, completeAll, properties } = await prepare(scene);
+    test(`${what} to ${name} whose send lost its answer is not stored again after it was completed`, async (t) => {
+      const fixture = await start(t);
+      const { to, completeAll, properties } = await prepare(fixture);
       let completed: readonly string[] = [];
-      scene.tries.next('PutItemCommand', [
+      fixture.tries.next('PutItemCommand', [
         'unheard',
         async () => {
           completed = await completeAll();
         },
       ]);
-      expectStatus(await sendTo(scene, to, properties), 504);
+      expectStatus(await sendTo(fixture, to, properties), 504);
       assert.equal(completed.length, count);
       assert.deepEqual(await completeAll(), []);
     });
 
-    test(`${what} to ${name} whose write arrives late comes at most once`, async (t) => {
-      const scene = await start(t);
-      const { to, completeAll, peek, properties } = await prepare(scene);
-      scene.tries.next('PutItemCommand', ['late']);
-      const answer = await sendTo(scene, to, properties);
+    test(`${what} to ${name} whose write arrives late is delivered at most once`, async (t) => {
+      const fixture = await start(t);
+      const { to, completeAll, peek, properties } = await prepare(fixture);
+      fixture.tries.next('PutItemCommand', ['late']);
+      const answer = await sendTo(fixture, to, properties);
       const before = await completeAll();
-      await scene.tries.arrive();
+      await fixture.tries.arrive();
       assert.equal(before.length + (await peek()).length, count);
       assert.equal(answer.status, before.length > 0 ? 201 : 504);
     });
 
-    test(`${what} to ${name} that was stored unheard, and is still there, is acknowledged`, async (t) => {
-      const scene = await start(t);
-      const { to, completeAll, properties } = await prepare(scene);
-      scene.tries.next('PutItemCommand', ['unheard']);
-      expectStatus(await sendTo(scene, to, properties), 201);
+    test(`${what} to ${name} whose send lost its answer is acknowledged if it is still stored`, async (t) => {
+      const fixture = await start(t);
+      const { to, completeAll, properties } = await prepare(fixture);
+      fixture.tries.next('PutItemCommand', ['unheard']);
+      expectStatus(await sendTo(fixture, to, properties), 201);
       assert.equal((await completeAll()).length, count);
     });
   }

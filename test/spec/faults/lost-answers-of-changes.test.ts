@@ -16,15 +16,15 @@ import {
 } from '../../support/topic-entities.ts';
 
 /**
- * A change of which nothing was heard may have been made. Who asks for it again hears so, and may count
- * on it from then on: what is sent to the topic comes to where it says.
+ * A change whose answer is lost may have been made. The same request again answers so, and the change then
+ * applies to all messages that are sent later.
  */
 
 const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
-/** After a change of which nothing was heard, the entity or the rule is read. */
+/** After a change whose answer is lost, the broker reads the entity or the rule. */
 const isLookup = ({ command }: Outgoing) => command === 'GetItemCommand';
 
-/** Loses the answer to the next transaction, and to the look that follows it. */
+/** Loses the answer to the next transaction, and to the lookup that follows it. */
 function loseChange(pauses: PauseClient): void {
   let isLost = false;
   pauses.loseNextAnswer((request) => {
@@ -42,7 +42,7 @@ async function start(t: TestContext) {
   return { broker, pauses };
 }
 
-test('a subscription that was created unheard gets what is sent once it is known to be there', async (t) => {
+test('a subscription whose creation answered 504, and then 409, gets messages that are sent later', async (t) => {
   const { broker, pauses } = await start(t);
   const path = subscription('new');
   await createSubscription(broker, subscription('old'));
@@ -54,7 +54,7 @@ test('a subscription that was created unheard gets what is sent once it is known
   assert.deepEqual(await drainBodies(broker, path), ['after']);
 });
 
-test('a rule that was created unheard decides once it is known to be there', async (t) => {
+test('a rule whose creation answered 504, and then 409, applies to messages that are sent later', async (t) => {
   const { broker, pauses } = await start(t);
   const path = subscription('s');
   await createRuledSubscription(broker, path, { none: { filter: NOTHING } });
@@ -66,7 +66,7 @@ test('a rule that was created unheard decides once it is known to be there', asy
   assert.deepEqual(await drainBodies(broker, path), ['after']);
 });
 
-test('a subscription that was deleted unheard hands out nothing once it is known to be gone', async (t) => {
+test('a subscription whose deletion answered 504 delivers no messages through another process', async (t) => {
   const { broker: here, pauses } = await start(t);
   const there = await startBroker(t, { beside: here });
   const path = subscription('s');
@@ -82,7 +82,7 @@ test('a subscription that was deleted unheard hands out nothing once it is known
   expectStatus(await there.request('POST', `${path}/messages/head?timeout=0`), 410);
 });
 
-test('changes that were made unheard, and are found to be made, are answered so', async (t) => {
+test('a change whose answer is lost succeeds if a lookup finds that it was made', async (t) => {
   const { broker, pauses } = await start(t);
   const path = subscription('s');
   pauses.loseNextAnswer(isTransaction);

@@ -5,14 +5,14 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
 /**
- * A write of which nothing is heard may have been carried out. What it then brought into a queue, in
- * front of what this process remembers as its front, comes with the next receive like all the others.
+ * A write whose answer is lost may have succeeded. If it put a message into a queue before the position that
+ * the scan hint of this process skips to, the next receive delivers that message all the same.
  */
 
 const QUEUE = 'q';
 const DEAD = 'q/$deadletterqueue';
 const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
-/** After a write of which nothing was heard, what it brings, or what it changes, is looked up. */
+/** After a write whose answer is lost, the broker reads the items that the write puts or changes. */
 const isLookup = ({ command }: Outgoing) => command === 'BatchGetItemCommand';
 const isBlockRead = ({ command, collection }: Outgoing) =>
   command === 'GetItemCommand' && /\.\d[md]\d$/.test(collection);
@@ -44,7 +44,7 @@ async function deadLetter(broker: TestBroker, message: Received | undefined) {
 
 const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 
-test('a dead letter of which nothing was heard comes before those behind it', async (t) => {
+test('a dead letter whose write lost its answer is delivered before later ones', async (t) => {
   const { broker, pauses } = await start(t);
   const [first, second, third] = await lockEach(broker, ['1', '2', '3']);
   assert.equal(await deadLetter(broker, second), 'settled');
@@ -57,7 +57,7 @@ test('a dead letter of which nothing was heard comes before those behind it', as
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
 
-test('a used up message of which nothing was heard comes before those behind it', async (t) => {
+test('a message at MaxDeliveryCount whose dead-lettering lost its answer is delivered before later dead letters', async (t) => {
   const { broker, pauses } = await start(t, { MaxDeliveryCount: '1', LockDuration: 'PT5S' });
   const [, second, third] = await lockEach(broker, ['1', '2', '3']);
   assert.equal(await deadLetter(broker, second), 'settled');
@@ -71,7 +71,7 @@ test('a used up message of which nothing was heard comes before those behind it'
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
 
-test('a receive that fails at one message answers when it has done with the others', async (t) => {
+test('a receive that fails at one message answers only after it has processed the others', async (t) => {
   const { broker, pauses } = await start(t, { MaxDeliveryCount: '1', LockDuration: 'PT5S' });
   await lockEach(broker, ['1', '2']);
   broker.clock.advance({ seconds: 5 });
@@ -83,14 +83,14 @@ test('a receive that fails at one message answers when it has done with the othe
     isAnswered = true;
   });
   await other.reached;
-  // Time enough to answer.
+  // These peeks give the receive time to answer too early.
   for (let i = 0; i < 3; i++) await broker.peek(QUEUE);
   assert.equal(isAnswered, false);
   other.goOn();
   expectStatus(await answer, 504);
 });
 
-test('a message that was overtaken, and of which nothing was heard, comes before those behind it', async (t) => {
+test('a delayed message whose send lost its answer is delivered before later ones', async (t) => {
   const { broker, pauses } = await start(t);
   const pause = pauses.pauseNext(isPut);
   const late = broker.send(QUEUE, 'late');
@@ -104,7 +104,7 @@ test('a message that was overtaken, and of which nothing was heard, comes before
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['late', '3']);
 });
 
-test('a message that was abandoned, of which nothing was heard, comes before those behind it', async (t) => {
+test('a message whose abandon lost its answer is delivered before later ones', async (t) => {
   const { broker, pauses } = await start(t);
   const [first] = await lockEach(broker, ['1', '2']);
   assert.ok(first);
@@ -118,7 +118,7 @@ test('a message that was abandoned, of which nothing was heard, comes before tho
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['1', '3']);
 });
 
-test('a message that was dead-lettered unheard, and is found to be there, is settled', async (t) => {
+test('a dead-lettering whose answer is lost is reported as settled if a lookup finds the dead letter', async (t) => {
   const { broker, pauses } = await start(t);
   const [message] = await lockEach(broker, ['1']);
   pauses.loseNextAnswer(isTransaction);
@@ -126,7 +126,7 @@ test('a message that was dead-lettered unheard, and is found to be there, is set
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1']);
 });
 
-test('deferred messages that were locked unheard are handed out', async (t) => {
+test('deferred messages are delivered although the answer to the write of their locks is lost', async (t) => {
   const { broker, pauses } = await start(t);
   const messages = await lockEach(broker, ['1', '2']);
   const settlements = messages.map(({ broker: { LockToken: lockToken } }) => ({
