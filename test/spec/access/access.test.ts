@@ -16,7 +16,7 @@ interface Token {
 
 const IN_AN_HOUR = START / 1000 + 3600;
 
-/** Creates a token as the vendor documents it (semantics K1), independently of our code. */
+/** Creates a token as the vendor documents it (semantics K1), without the code under test. */
 function token({
   audience = 'http://127.0.0.1',
   key = ROOT_KEY,
@@ -58,7 +58,7 @@ const TOKENS: readonly Omit<Row, 'method' | 'path' | 'status' | 'code'>[] = [
       /^ExpiredToken: The token is expired\. Expiration time: '2025-12-31T23:59:59\.000Z'\.$/,
   },
   {
-    what: '#151 a token that expires at this very instant',
+    what: '#151 a token that expires at the current instant',
     options: { authorization: token({ expiry: START / 1000 }), body: 'x' },
     sentence: /^ExpiredToken: /,
   },
@@ -68,7 +68,7 @@ const TOKENS: readonly Omit<Row, 'method' | 'path' | 'status' | 'code'>[] = [
     sentence: /^InvalidSignature: The token has an invalid signature\.$/,
   },
   {
-    what: '#151 a token whose time was put off after it was signed',
+    what: '#151 a token whose expiry was changed after it was signed',
     options: {
       authorization: token({}).replace(/se=\d+/, `se=${IN_AN_HOUR + 1}`),
       body: 'x',
@@ -77,7 +77,7 @@ const TOKENS: readonly Omit<Row, 'method' | 'path' | 'status' | 'code'>[] = [
   },
   {
     what: 'a token of a key that does not exist',
-    options: { authorization: token({ keyName: 'nobody' }), body: 'x' },
+    options: { authorization: token({ keyName: 'missing' }), body: 'x' },
     sentence: /^InvalidSignature: The token has an invalid signature\.$/,
   },
   {
@@ -86,7 +86,7 @@ const TOKENS: readonly Omit<Row, 'method' | 'path' | 'status' | 'code'>[] = [
     sentence: /^InvalidAudience: The token is for 'http:\/\/127\.0\.0\.1\/other', which does not/,
   },
   {
-    what: '#152 a token for a queue whose name only begins alike',
+    what: '#152 a token for a path that ends within a segment of the requested one',
     options: { authorization: token({ audience: 'http://127.0.0.1/q/mess' }), body: 'x' },
     sentence: /^InvalidAudience: /,
   },
@@ -108,7 +108,7 @@ testRefusals([
       ['DELETE', 'q/messages/1/7da9cfd5-40d5-4bb1-8d64-ec5a52e1c547'],
       ['PUT', 'q'],
       ['DELETE', 'q'],
-      ['POST', 'nobody/messages'],
+      ['POST', 'missing/messages'],
     ] as const
   ).map(([method, path]) => ({
     ...denied,
@@ -138,33 +138,33 @@ async function startWithPolicies(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-const of = (keyName: keyof typeof KEYS, audience = 'http://127.0.0.1/q') => ({
+const tokenOf = (keyName: keyof typeof KEYS, audience = 'http://127.0.0.1/q') => ({
   authorization: token({ audience, keyName, key: KEYS[keyName] }),
 });
 
-test('#150 a policy with only Listen can receive and settle, but not send or manage', async (t) => {
+test('#150 a key of a policy with only Listen can receive and settle, but not send or manage', async (t) => {
   const broker = await startWithPolicies(t);
-  const locked = await broker.request('POST', 'q/messages/head?timeout=0', of('listener'));
+  const locked = await broker.request('POST', 'q/messages/head?timeout=0', tokenOf('listener'));
   assert.equal(locked.status, 201);
   const location = locked.headers.get('location') ?? '';
-  assert.equal((await broker.request('POST', location, of('listener'))).status, 200);
-  assert.equal((await broker.request('DELETE', location, of('listener'))).status, 200);
+  assert.equal((await broker.request('POST', location, tokenOf('listener'))).status, 200);
+  assert.equal((await broker.request('DELETE', location, tokenOf('listener'))).status, 200);
 
-  const sent = await broker.request('POST', 'q/messages', { ...of('listener'), body: 'x' });
+  const sent = await broker.request('POST', 'q/messages', { ...tokenOf('listener'), body: 'x' });
   assert.equal(sent.status, 401);
   assert.match(sent.text, /Unauthorized access\. 'Send' claim\(s\) are required/);
   assert.match(sent.text, /TrackingId:/);
-  assert.equal((await broker.request('GET', 'q', of('listener'))).status, 401);
-  assert.equal((await broker.request('DELETE', 'q', of('listener'))).status, 401);
+  assert.equal((await broker.request('GET', 'q', tokenOf('listener'))).status, 401);
+  assert.equal((await broker.request('DELETE', 'q', tokenOf('listener'))).status, 401);
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#150 a policy with only Send can send, but not receive', async (t) => {
+test('#150 a key of a policy with only Send can send, but not receive', async (t) => {
   const broker = await startWithPolicies(t);
-  const sent = await broker.request('POST', 'q/messages', { ...of('sender'), body: 'x' });
+  const sent = await broker.request('POST', 'q/messages', { ...tokenOf('sender'), body: 'x' });
   assert.equal(sent.status, 201);
   for (const method of ['POST', 'DELETE']) {
-    const answer = await broker.request(method, 'q/messages/head?timeout=0', of('sender'));
+    const answer = await broker.request(method, 'q/messages/head?timeout=0', tokenOf('sender'));
     assert.equal(answer.status, 401);
     assert.match(answer.text, /'Listen' claim\(s\) are required/);
   }
@@ -184,10 +184,10 @@ test('#152 a token for a queue is valid on all its paths and on no other queue',
   assert.match(other.text, /40104: InvalidAudience: /);
 });
 
-test('#152 a policy of one queue allows nothing on another, whatever its token is for', async (t) => {
+test('#152 a policy of one queue allows nothing on another, even with a token for the whole namespace', async (t) => {
   const broker = await startWithPolicies(t);
   expectStatus(await broker.createQueue('bare'), 201);
-  const wide = of('sender', 'http://127.0.0.1');
+  const wide = tokenOf('sender', 'http://127.0.0.1');
   assert.equal((await broker.request('POST', 'q/messages', { ...wide, body: 'x' })).status, 201);
   const answer = await broker.request('POST', 'bare/messages', { ...wide, body: 'x' });
   assert.equal(answer.status, 401);

@@ -17,7 +17,7 @@ import {
   RULE,
   refill,
   SUBSCRIPTION,
-} from './rights-scene.ts';
+} from './rights-fixture.ts';
 
 /**
  * The rights of every operation (semantics K7), each tested with every kind of token. The
@@ -177,7 +177,7 @@ const ROWS: readonly Row[] = [
   }),
 ];
 
-/** A kind of token for a row: its header, and whether it allows the operation. */
+/** A token to test a row with, and whether it allows the operation. */
 interface Credential {
   readonly what: string;
   readonly authorization: string | null;
@@ -211,7 +211,7 @@ function credentials({ scope, rights }: Row): readonly Credential[] {
     bad('another scheme', 'Bearer abc'),
     bad('an expired token', token('', root, START)),
     bad('a wrong key', token('', { ...root, key: 'wrong' })),
-    bad('a rule that is not there', token('', { ...root, keyName: 'Nobody' })),
+    bad('a rule that does not exist', token('', { ...root, keyName: 'Missing' })),
     bad('the scope of another entity', token('/other', root)),
     bad('a rule of the entity, for another', token('/other', own)),
     bad('the same right on another entity', token('', { ...own, key: key(`other${right}`, '1') })),
@@ -223,8 +223,8 @@ function credentials({ scope, rights }: Row): readonly Credential[] {
   ];
 }
 
-/** The observable state, to show that a refused request changed nothing. */
-async function picture(broker: TestBroker): Promise<readonly string[]> {
+/** The observable state of the namespace, to compare before and after refused requests. */
+async function snapshot(broker: TestBroker): Promise<readonly string[]> {
   const paths = ['orders', 'orders/messages', `${DEAD}/messages`, 'events', `${BILLING}/Rules`];
   const lists = ['$Resources/Queues', 'events/Subscriptions'];
   return Promise.all(
@@ -260,18 +260,18 @@ for (const [i, row] of ROWS.entries()) {
   const may = RIGHTS.filter((one) => covers(one, row.rights));
   const who = row.rights.length === 0 ? 'any or no token' : may.join(' or ');
   const where = row.scope === undefined ? 'the namespace' : row.scope;
-  test(`#150 #151 #152 row ${i}: ${row.operation} is allowed with ${who} on ${where}, and not otherwise`, async (t) => {
+  test(`#150 #151 #152 row ${i}: ${row.operation} is allowed with ${who} on ${where}, and refused otherwise`, async (t) => {
     const broker = await startBroker(t);
     const method = await methodOf(broker, row.operation);
     await prepare(broker);
     const [path, options] = await row.ask(broker);
-    const before = await picture(broker);
+    const before = await snapshot(broker);
     for (const { what, authorization } of credentials(row).filter(({ isGood }) => !isGood)) {
       const answer = await broker.request(method, path, { ...options, authorization });
       assert.equal(answer.status, 401, `${what}: ${answer.text}`);
       assert.equal(answer.headers.get('x-dynabus-error'), 'Unauthenticated');
     }
-    assert.deepEqual(await picture(broker), before, 'nothing has changed');
+    assert.deepEqual(await snapshot(broker), before, 'refused requests changed nothing');
     for (const { what, authorization } of credentials(row).filter(({ isGood }) => isGood)) {
       // Only a deletion removes an entity.
       await (method === 'DELETE' ? prepare(broker) : refill(broker));

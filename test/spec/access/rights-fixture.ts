@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { entry } from '../../support/atom-client.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** The entities and messages for the operations of the rights matrix. */
+/** The entities and messages that the operations of the rights matrix use. */
 
 export const RIGHTS = ['Send', 'Listen', 'Manage'] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -24,7 +24,7 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
-/** Creates everything that the operations need, where it is missing. */
+/** Creates those entities and rules that do not exist, and sends messages. */
 export async function prepare(broker: TestBroker): Promise<void> {
   for (const [path, body] of [
     ['orders', QUEUE],
@@ -43,7 +43,7 @@ export async function prepare(broker: TestBroker): Promise<void> {
   await refill(broker);
 }
 
-/** Messages for the next operation. */
+/** Sends messages for the next operation. */
 export async function refill(broker: TestBroker): Promise<void> {
   expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
 }
