@@ -6,7 +6,7 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 
 const KB = 1024;
 
-/** A broker that already knows its queue, as one has that has been running for a while. */
+/** Starts a broker whose caches hold the queue `q`, as after some time of use. */
 async function startWarm(t: TestContext): Promise<TestBroker> {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
@@ -17,7 +17,7 @@ async function startWarm(t: TestContext): Promise<TestBroker> {
   return broker;
 }
 
-/** Small numbers that look drawn by lot and are the same in each run. */
+/** A generator of pseudo-random whole numbers, which are the same in each run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -46,7 +46,7 @@ function smallOrder(draw: (below: number) => number): string {
   });
 }
 
-/** The same with an address, a history and a note: about 1 KB. */
+/** An order with address and history, of about 1 KB. */
 function largeOrder(draw: (below: number) => number): string {
   const pick = (from: readonly string[]) => from[draw(from.length)];
   const order: Record<string, unknown> = JSON.parse(smallOrder(draw));
@@ -77,7 +77,7 @@ const completeAll = (broker: TestBroker, messages: readonly Received[]) =>
     messages.map(({ broker: { LockToken } }) => ({ lockToken: LockToken, outcome: 'complete' })),
   );
 
-/** Send, lock and complete a batch; nobody else is there, so each is one call. */
+/** Sends, locks and completes a batch, in one call each, as there is no other client. */
 async function passBatch(broker: TestBroker, bodies: readonly string[]): Promise<void> {
   expectStatus(
     await broker.sendBatch(
@@ -130,7 +130,7 @@ test('a small message that is sent, received and completed alone costs 4 write u
   }
 });
 
-test('a message of 64 KB that nothing can compress costs at most 2 × 64 + 4 write units', async (t) => {
+test('an incompressible message of 64 KB costs at most 2 × 64 + 4 write units', async (t) => {
   const broker = await startWarm(t);
   const { write } = await broker.units(() => passSingle(broker, randomBytes(64 * KB)));
   t.diagnostic(`${write} write units`);
@@ -138,7 +138,7 @@ test('a message of 64 KB that nothing can compress costs at most 2 × 64 + 4 wri
 });
 
 for (const count of [1, 2, 12, 23]) {
-  test(`one unit completes ${count} of one block's messages`, async (t) => {
+  test(`completing ${count} messages of one block costs one write unit`, async (t) => {
     const broker = await startWarm(t);
     const bodies = bodiesOf(smallOrder, 24);
     expectStatus(
@@ -154,7 +154,7 @@ for (const count of [1, 2, 12, 23]) {
   });
 }
 
-test('one unit completes all messages of a block that carries them itself', async (t) => {
+test('completing all messages of a block that holds their bodies costs one write unit', async (t) => {
   const broker = await startWarm(t);
   expectStatus(
     await broker.sendBatch(
@@ -168,7 +168,7 @@ test('one unit completes all messages of a block that carries them itself', asyn
   assert.deepEqual(units, { read: 0, write: 1, requests: 1, roundTrips: 1 });
 });
 
-test('one unit renews, and one gives back, any number of one block’s messages', async (t) => {
+test('renewing and abandoning all messages of a block cost one write unit each', async (t) => {
   const broker = await startWarm(t);
   const bodies = bodiesOf(smallOrder, 24);
   expectStatus(
@@ -192,7 +192,7 @@ test('one unit renews, and one gives back, any number of one block’s messages'
   assert.deepEqual(abandoned, { read: 0, write: 1, requests: 1, roundTrips: 1 });
 });
 
-test('a send makes 2 round trips to the database, a receive 3 and a settlement 1', async (t) => {
+test('a send makes 2 round trips to DynamoDB, a receive 3 and a settlement 1', async (t) => {
   const broker = await startWarm(t);
   const bodies = bodiesOf(largeOrder, 100);
   const sent = await broker.units(() =>
@@ -208,7 +208,7 @@ test('a send makes 2 round trips to the database, a receive 3 and a settlement 1
   });
   assert.equal(messages.length, 100);
   assert.equal(received.roundTrips, 3);
-  // One of each block stays: what is deleted behind the answer is no part of it.
+  // One message of each block stays, so that nothing is deleted after the answer.
   const { roundTrips } = await broker.units(() =>
     completeAll(
       broker,
@@ -218,7 +218,7 @@ test('a send makes 2 round trips to the database, a receive 3 and a settlement 1
   assert.equal(roundTrips, 1);
 });
 
-test('a small message makes 2 round trips, 2 and 1: its body lies in the block', async (t) => {
+test('a small message, whose body is in the block, makes 2 round trips to send, 2 to receive and 1 to complete', async (t) => {
   const broker = await startWarm(t);
   const sent = await broker.units(() => broker.send('q', 'small'));
   assert.deepEqual([sent.roundTrips, sent.requests], [2, 2]);
@@ -233,14 +233,14 @@ test('a small message makes 2 round trips, 2 and 1: its body lies in the block',
   assert.deepEqual(settled, { read: 0, write: 1, requests: 1, roundTrips: 1 });
 });
 
-test('an empty queue costs half a read unit or one to look into', async (t) => {
+test('a receive from an empty queue costs at most one read unit', async (t) => {
   const broker = await startWarm(t);
   const { read, write } = await broker.units(() => broker.peekLock('q'));
   assert.ok(read <= 1, `${read} read units`);
   assert.equal(write, 0);
 });
 
-/** Fills a queue as fast as it goes: small bodies, the largest batches, four senders. */
+/** Fills a queue fast: small bodies, the largest batches, four senders. */
 async function fill(broker: TestBroker, path: string, count: number): Promise<void> {
   let left = count;
   const sender = async () => {

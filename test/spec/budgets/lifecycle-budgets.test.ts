@@ -12,11 +12,11 @@ import {
   withBroker,
 } from '../queues/queue.ts';
 
-/** One block holds this many messages. */
+/** The number of messages that one block can hold. */
 const BLOCK = 24;
 const BODY = 'x'.repeat(100);
 
-/** A queue as it is after a while: used, and known to the process. */
+/** Starts a broker whose caches hold the queue `q`, as after some time of use. */
 async function startWarm(t: TestContext, settings: Record<string, string> = {}) {
   const broker = await startQueue(t, settings, 'warm');
   assert.equal(await broker.complete(await lock(broker)), 200);
@@ -52,7 +52,7 @@ for (const outcome of ['deadLetter', 'defer'] as const) {
   }
 }
 
-test('a deferred message that is received by its number and completed costs at most 4 write units', async (t) => {
+test('receiving a deferred message by its number and completing it costs at most 4 write units', async (t) => {
   const broker = await startWarm(t);
   await sendTogether(broker, [BODY]);
   await settleOne(broker, await lock(broker), 'defer');
@@ -63,7 +63,7 @@ test('a deferred message that is received by its number and completed costs at m
   });
 });
 
-test(`a whole block of ${BLOCK} that has expired is dropped for at most 2 write units`, async (t) => {
+test(`dropping an expired block of ${BLOCK} messages costs at most 2 write units`, async (t) => {
   const broker = await startWarm(t, { DefaultMessageTimeToLive: 'PT1M' });
   await sendTogether(
     broker,
@@ -76,7 +76,7 @@ test(`a whole block of ${BLOCK} that has expired is dropped for at most 2 write 
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test(`a whole block of ${BLOCK} that has expired is dead-lettered for at most 6 write units`, async (t) => {
+test(`dead-lettering an expired block of ${BLOCK} messages costs at most 6 write units`, async (t) => {
   const settings = { DefaultMessageTimeToLive: 'PT1M', DeadLetteringOnMessageExpiration: 'true' };
   const broker = await startWarm(t, settings);
   await sendTogether(
@@ -90,7 +90,7 @@ test(`a whole block of ${BLOCK} that has expired is dead-lettered for at most 6 
   assert.equal((await deadLetters(broker)).length, BLOCK);
 });
 
-test(`${BLOCK} messages that are dead-lettered for one reason in one call cost no more than one`, async (t) => {
+test(`dead-lettering ${BLOCK} messages with one reason in one call costs at most 5 write units, as for one message`, async (t) => {
   const broker = await startWarm(t);
   await sendTogether(
     broker,
@@ -105,7 +105,7 @@ test(`${BLOCK} messages that are dead-lettered for one reason in one call cost n
   );
 });
 
-test('to schedule a message and to cancel it costs at most 12 write units', async (t) => {
+test('scheduling a message and cancelling it costs at most 12 write units', async (t) => {
   const broker = await startWarm(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await requireWrites(t, broker, 12, async () => {
@@ -114,7 +114,7 @@ test('to schedule a message and to cancel it costs at most 12 write units', asyn
   });
 });
 
-test('to peek costs nothing written', async (t) => {
+test('a peek writes nothing', async (t) => {
   const broker = await startWarm(t);
   await sendTogether(broker, [BODY, BODY]);
   await requireWrites(t, broker, 0, () => broker.peek('q'));
