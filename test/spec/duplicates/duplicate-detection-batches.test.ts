@@ -27,7 +27,7 @@ async function startDetecting(t: TestContext, settings: Record<string, string> =
   return await startQueue(t, { ...DETECTING, ...settings });
 }
 
-test('#77 of equal ids inside a batch the first one is stored, and the order stays', async (t) => {
+test('#77 the first of several messages with one MessageId in a batch is stored, and the order is kept', async (t) => {
   const broker = await startDetecting(t);
   await sendBatch(broker, [
     withId('1', 'a'),
@@ -42,7 +42,7 @@ test('#77 of equal ids inside a batch the first one is stored, and the order sta
   assert.deepEqual(numbers(peeked), [1, 2, 3, 4]);
 });
 
-test('#77 of a batch only what is new is stored, whether history is of single sends or of batches', async (t) => {
+test('#77 only the new messages of a batch are stored, after single sends and after batches', async (t) => {
   const broker = await startDetecting(t);
   expectStatus(await broker.send('q', 'single', { MessageId: 'a' }), 201);
   await sendBatch(broker, [withId('1', 'b'), withId('2', 'c')]);
@@ -54,7 +54,7 @@ test('#77 of a batch only what is new is stored, whether history is of single se
   assert.deepEqual(bodies(await broker.peek('q')), ['single', '1', '2', 'again d', 'again e']);
 });
 
-test('a batch of nothing but duplicates is accepted, and costs no number', async (t) => {
+test('a batch of duplicates only is accepted, and uses no sequence numbers', async (t) => {
   const broker = await startDetecting(t);
   const batch = ['a', 'b', 'c'].map((id) => withId(id, id));
   for (let i = 0; i < 3; i++) await sendBatch(broker, batch);
@@ -63,14 +63,14 @@ test('a batch of nothing but duplicates is accepted, and costs no number', async
   assert.deepEqual(numbers(await broker.peek('q')), [1, 2, 3, 4]);
 });
 
-test('messages without an id of their sender’s are never duplicates', async (t) => {
+test('messages without a MessageId from their sender are never duplicates', async (t) => {
   const broker = await startDetecting(t);
   for (let i = 0; i < 2; i++) expectStatus(await broker.send('q', 'x'), 201);
   for (let i = 0; i < 2; i++) await sendBatch(broker, [{ Body: 'x' }, withId('only', 'm')]);
   assert.deepEqual(bodies(await broker.peek('q')), ['x', 'x', 'x', 'only', 'x']);
 });
 
-test('ids are compared letter by letter', async (t) => {
+test('a MessageId is compared exactly, with case, spaces and encoding', async (t) => {
   const broker = await startDetecting(t);
   const ids = ['m', 'M', ' m', 'm ', 'm/x', 'm%2Fx', 'é', 'e\u0301', '1', '1:m', ':m'];
   for (const id of ids) await sendBatch(broker, [withId(id, id)]);
@@ -81,7 +81,7 @@ test('ids are compared letter by letter', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q')), ids);
 });
 
-test('ids of 128 letters are told apart by their last one', async (t) => {
+test('two MessageIds of 128 characters that differ only in the last one are different', async (t) => {
   const broker = await startDetecting(t);
   const long = '€'.repeat(127);
   const batch = ['a', 'b', 'a'].map((last) => withId(last, long + last));
@@ -90,7 +90,7 @@ test('ids of 128 letters are told apart by their last one', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q')), ['a', 'b', 'c']);
 });
 
-test('#77 in a partitioned queue the id counts together with the key', async (t) => {
+test('#77 a partitioned queue compares MessageId and partition key', async (t) => {
   const broker = await startDetecting(t, { EnablePartitioning: 'true' });
   const send = async (Body: string, properties: Record<string, string>) =>
     expectStatus(await broker.send('q', Body, { MessageId: 'm', ...properties }), 201);
@@ -103,7 +103,7 @@ test('#77 in a partitioned queue the id counts together with the key', async (t)
   assert.deepEqual(bodies(await broker.peek('q')).sort(), ['a', 'b', 'bare']);
 });
 
-test('in a queue without partitions the key does not matter', async (t) => {
+test('a queue without partitions compares only the MessageId', async (t) => {
   const broker = await startDetecting(t);
   for (const PartitionKey of ['a', 'b']) {
     expectStatus(await broker.send('q', PartitionKey, { MessageId: 'm', PartitionKey }), 201);
@@ -111,7 +111,7 @@ test('in a queue without partitions the key does not matter', async (t) => {
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
 });
 
-test('two entities know nothing of each other, nor does one of its namesake before it', async (t) => {
+test('a message is no duplicate of one in another entity, nor in a deleted entity of the same name', async (t) => {
   const broker = await startDetecting(t);
   expectStatus(await broker.createQueue('other', DETECTING), 201);
   for (const queue of ['q', 'other']) {
@@ -124,7 +124,7 @@ test('two entities know nothing of each other, nor does one of its namesake befo
   assert.deepEqual(bodies(await broker.peek('q')), ['anew']);
 });
 
-test('#81 a schedule answers for duplicates with the numbers of their originals', async (t) => {
+test('#81 a schedule call returns the sequence numbers of the originals for duplicates', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const scheduled = (...ids: readonly string[]) =>
@@ -134,12 +134,12 @@ test('#81 a schedule answers for duplicates with the numbers of their originals'
     );
   assert.deepEqual(await scheduled('a', 'b', 'a', 'c'), [1, 2, 1, 3]);
   assert.deepEqual(await scheduled('d', 'c', 'e', 'b', 'f'), [4, 3, 5, 2, 6]);
-  // The batch before had duplicates in it, which took no numbers.
+  // The duplicates in the batch before used no sequence numbers.
   assert.deepEqual(await scheduled('f', 'e', 'd', 'a', 'g'), [6, 5, 4, 1, 7]);
   assert.deepEqual(await scheduled('g'), [7]);
 });
 
-test('#77 #81 a very large batch is stored once, with what is scheduled in it', async (t) => {
+test('#77 #81 a very large batch with scheduled messages is stored once', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const batch = Array.from({ length: LARGE_BATCH }, (_, i) =>
@@ -151,7 +151,7 @@ test('#77 #81 a very large batch is stored once, with what is scheduled in it', 
   assert.deepEqual({ active, scheduled }, { active: LARGE_BATCH - 99, scheduled: 100 });
 });
 
-test('#77 a topic decides before its rules: a duplicate reaches no subscription', async (t) => {
+test('#77 a duplicate that is sent to a topic reaches no subscription', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', DETECTING);
   const paths = ['a', 'b'].map((name) => subscription(name));
@@ -162,11 +162,11 @@ test('#77 a topic decides before its rules: a duplicate reaches no subscription'
   for (const path of paths) assert.deepEqual(await drainBodies(broker, path), ['first', 'n']);
 });
 
-test('#77 a message that a topic took and nobody wanted is known as well', async (t) => {
+test('#77 a message is a duplicate even if no subscription got the original', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', DETECTING);
-  expectStatus(await broker.send('t', 'for nobody', { MessageId: 'm' }), 201);
-  await sendBatch(broker, [withId('for nobody', 'n'), withId('for nobody', 'o')], 't');
+  expectStatus(await broker.send('t', 'dropped', { MessageId: 'm' }), 201);
+  await sendBatch(broker, [withId('dropped', 'n'), withId('dropped', 'o')], 't');
   await createSubscriptions(broker, [subscription('a')]);
   for (const id of ['m', 'n']) {
     expectStatus(await broker.send('t', 'again', { MessageId: id }), 201);
@@ -175,7 +175,7 @@ test('#77 a message that a topic took and nobody wanted is known as well', async
   assert.deepEqual(await drainBodies(broker, subscription('a')), ['new']);
 });
 
-test('#81 in a topic, what is scheduled and what is sent at once know each other', async (t) => {
+test('#81 messages scheduled at a topic and messages sent at once are duplicates of each other', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker, 't', DETECTING);
   const path = subscription('a');
@@ -197,7 +197,7 @@ test('#81 in a topic, what is scheduled and what is sent at once know each other
   assert.deepEqual(await drainBodies(broker, path), ['n later']);
 });
 
-test('#77 a publication of more blocks than a transaction takes is made once', async (t) => {
+test('#77 a publication to more subscriptions than one transaction can write is made once', async (t) => {
   const broker = await startBroker(t, { limits: FEW_ITEMS });
   await createTopic(broker, 't', DETECTING);
   const paths = Array.from({ length: MORE_THAN_A_TRANSACTION }, (_, i) => subscription(`s${i}`));
@@ -211,7 +211,7 @@ test('#77 a publication of more blocks than a transaction takes is made once', a
   }
 });
 
-test('#77 a queue that forwards detects what is sent to it, and its destination what is sent there', async (t) => {
+test('#77 a forwarding queue and its destination each detect duplicates of the messages sent to them', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('end', DETECTING), 201);
   expectStatus(await broker.createQueue('q', { ...DETECTING, ForwardTo: 'end' }), 201);
@@ -220,7 +220,7 @@ test('#77 a queue that forwards detects what is sent to it, and its destination 
   }
   await sendBatch(broker, [withId('third', 'm'), withId('other', 'n')]);
   assert.deepEqual(bodies(await broker.peek('end')), ['first', 'other']);
-  // What arrives by a forward is neither compared nor remembered.
+  // The destination neither compares nor records forwarded messages.
   expectStatus(await broker.send('end', 'sent there', { MessageId: 'm' }), 201);
   assert.deepEqual(bodies(await broker.peek('end')), ['first', 'other', 'sent there']);
 });

@@ -7,7 +7,7 @@ import { withBroker } from '../queues/queue.ts';
 
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 
-/** A broker that already knows its queues: `q` detects duplicates, and `plain` does not. */
+/** Starts a broker whose caches hold its queues: `q` detects duplicates, and `plain` does not. */
 async function startWarm(t: TestContext): Promise<TestBroker> {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', DETECTING), 201);
@@ -24,7 +24,7 @@ const batchOf = (count: number, from = 0): readonly BatchMessage[] =>
 const send = (broker: TestBroker, batch: readonly BatchMessage[], path = 'q') =>
   broker.units(async () => expectStatus(await broker.sendBatch(path, batch), 201));
 
-test('a small message costs 5 write units where duplicates are detected, its duplicate none', async (t) => {
+test('a small message costs 5 write units with duplicate detection, and its duplicate none', async (t) => {
   const broker = await startWarm(t);
   const first = await send(broker, batchOf(1));
   assert.deepEqual([first.write, first.roundTrips], [5, 3]);
@@ -34,7 +34,7 @@ test('a small message costs 5 write units where duplicates are detected, its dup
   assert.ok(read <= 1, `${read} read units`);
 });
 
-test('a message with the longest id and key costs no more', async (t) => {
+test('a message with the longest MessageId and PartitionKey costs 5 write units, too', async (t) => {
   const broker = await startWarm(t);
   expectStatus(await broker.createQueue('p', { ...DETECTING, EnablePartitioning: 'true' }), 201);
   const longest = { MessageId: '€'.repeat(128), PartitionKey: '€'.repeat(128) };
@@ -42,7 +42,7 @@ test('a message with the longest id and key costs no more', async (t) => {
   assert.equal(write, 5);
 });
 
-test('without ids nothing is remembered, and a send costs what it costs elsewhere', async (t) => {
+test('messages without a MessageId cost the same with and without duplicate detection', async (t) => {
   const broker = await startWarm(t);
   const bare = batchOf(100).map(({ Body }) => ({ Body: Body ?? '' }));
   const elsewhere = await send(broker, bare, 'plain');
@@ -53,7 +53,7 @@ test('without ids nothing is remembered, and a send costs what it costs elsewher
   );
 });
 
-test('each message of a batch costs one write unit more, and the batch two', async (t) => {
+test('duplicate detection costs one write unit for each message of a batch, and two for the batch', async (t) => {
   const broker = await startWarm(t);
   const plain = await send(broker, batchOf(100), 'plain');
   const first = await send(broker, batchOf(100));
@@ -64,7 +64,7 @@ test('each message of a batch costs one write unit more, and the batch two', asy
   assert.equal(duplicates.write, 100);
 });
 
-test('a publication to two subscriptions costs two write units more for its record', async (t) => {
+test('duplicate detection costs two write units for a publication to two subscriptions', async (t) => {
   const broker = await startWarm(t);
   for (const [name, settings] of [
     ['t', DETECTING],

@@ -13,20 +13,20 @@ import {
 import { isoInstant, withBroker } from '../queues/queue.ts';
 
 /**
- * A process dies at each of its writes in turn, before or after it took effect, and the sender tries
- * again with somebody else: then each message is there once.
+ * A process crashes at each of its writes in turn, before or after the write takes effect, and the sender
+ * repeats the send at another process: then each message is stored once.
  */
 
 const DETECTING = { RequiresDuplicateDetection: 'true' };
-/** A step more than any send here has. */
+/** More writes than any send of these tests makes. */
 const WRITES_MAX = 40;
 
 interface Case {
   readonly what: string;
   readonly batch: readonly BatchMessage[];
-  /** What the sender tries after the crash; the same, if it is not said. */
+  /** What the sender sends after the crash; default: the same batch. */
   readonly again?: readonly BatchMessage[];
-  /** What is known before. */
+  /** What was sent before. */
   readonly before?: readonly BatchMessage[];
 }
 
@@ -60,46 +60,46 @@ const CASES: readonly Case[] = [
     batch: ['a', 'b', 'c', 'x'].map((id) => message(id)),
   },
   {
-    what: 'a batch of which the sender tries other parts again',
+    what: 'a batch that the sender repeats with other messages',
     batch: ['a', 'b', 'c'].map((id) => message(id)),
     again: ['d', 'c', 'a', 'b'].map((id) => message(id)),
   },
   {
-    what: 'a batch of which the sender tries a single one again',
+    what: 'a batch of which the sender repeats one message',
     batch: ['a', 'b'].map((id) => message(id)),
     again: [message('b')],
   },
   {
-    what: 'one message that the sender tries again in a batch',
+    what: 'one message that the sender repeats in a batch',
     batch: [message('a')],
     again: ['b', 'a'].map((id) => message(id)),
   },
 ];
 
-const IDS = (batch: readonly BatchMessage[] = []): readonly string[] =>
+const idsOf = (batch: readonly BatchMessage[] = []): readonly string[] =>
   batch.map(({ Body }) => Body ?? '');
 
 for (const one of CASES) {
   for (const when of ['before it', 'after it'] as const) {
-    test(`${one.what}, the process dies at any write, ${when}: the next try leaves one of each`, async (t) => {
-      const { broker, beside, mortal } = await startMortal(t);
-      await eachWrite(mortal, when, async (write, die) => {
+    test(`${one.what} is stored once if the process crashes at any write, ${when}, and the sender repeats the send`, async (t) => {
+      const { broker, beside, crashing } = await startCrashing(t);
+      await eachWrite(crashing, when, async (write, crash) => {
         const queue = `q${write}`;
         expectStatus(await broker.createQueue(queue, DETECTING), 201);
         await trySend(beside, queue, one.before);
-        const died = await die(() => broker.sendBatch(queue, one.batch));
+        const crashed = await crash(() => broker.sendBatch(queue, one.batch));
         await trySend(beside, queue, one.again ?? one.batch);
         beside.clock.advance({ seconds: 60 });
         const found = await drainBodies(beside, queue);
-        requireOnce(found, one, died);
-        return died;
+        requireOnce(found, one, crashed);
+        return crashed;
       });
     });
   }
 }
 
 for (const one of CASES) {
-  test(`${one.what}, each write of it is repeated, since its answer was lost: one of each`, async (t) => {
+  test(`${one.what} is stored once if each write is repeated because its answer was lost`, async (t) => {
     const client = repeatingClient();
     t.after(() => client.destroy());
     const beside = await startBroker(t);
@@ -107,12 +107,12 @@ for (const one of CASES) {
     expectStatus(await beside.createQueue('q', DETECTING), 201);
     for (const batch of [one.before, one.batch, one.again]) await trySend(broker, 'q', batch);
     beside.clock.advance({ seconds: 60 });
-    const ids = [one.before, one.batch, one.again].flatMap(IDS);
+    const ids = [one.before, one.batch, one.again].flatMap(idsOf);
     assert.deepEqual([...(await drainBodies(beside, 'q'))].sort(), [...new Set(ids)].sort());
   });
 }
 
-test('a message whose transaction is repeated is scheduled under the number that is answered', async (t) => {
+test('a scheduled message whose write transaction is repeated has the sequence number that the call returns', async (t) => {
   const client = repeatingClient();
   t.after(() => client.destroy());
   const beside = await startBroker(t);
@@ -132,44 +132,44 @@ test('a message whose transaction is repeated is scheduled under the number that
 for (const [what, count, batch] of [
   ['a message to two subscriptions', 2, [message('a')]],
   ['a batch to two subscriptions', 2, [message('a'), message('b'), message('c', LATER)]],
-  ['a message in more blocks than a transaction takes', MORE_THAN_A_TRANSACTION, [message('a')]],
+  ['a message in more blocks than fit a transaction', MORE_THAN_A_TRANSACTION, [message('a')]],
   [
-    'a batch in more blocks than a transaction takes',
+    'a batch in more blocks than fit a transaction',
     MORE_THAN_A_TRANSACTION,
     [message('a'), message('b')],
   ],
 ] as const) {
   for (const when of ['before it', 'after it'] as const) {
-    test(`${what}, the process dies at any write, ${when}: all get one of each`, async (t) => {
-      const { broker, beside, mortal } = await startMortal(t, { limits: FEW_ITEMS });
+    test(`${what} is published once if the process crashes at any write, ${when}, and the sender repeats the send`, async (t) => {
+      const { broker, beside, crashing } = await startCrashing(t, { limits: FEW_ITEMS });
       const paths = Array.from({ length: count }, (_, i) => subscription(`s${i}`));
       await createTopic(broker, 't', DETECTING);
       await createSubscriptions(broker, paths);
-      await eachWrite(mortal, when, async (_, die) => {
-        const died = await die(() => broker.sendBatch('t', batch));
+      await eachWrite(crashing, when, async (_, crash) => {
+        const crashed = await crash(() => broker.sendBatch('t', batch));
         await trySend(beside, 't', batch);
-        // What was left half done is the sweep's.
+        // The sweep completes the publication.
         beside.clock.advance({ minutes: 2 });
         await beside.sweep();
         for (const path of [paths[0] ?? '', paths[count - 1] ?? '']) {
-          assert.deepEqual([...(await drainBodies(beside, path))].sort(), IDS(batch));
+          assert.deepEqual([...(await drainBodies(beside, path))].sort(), idsOf(batch));
         }
         beside.clock.advance({ minutes: 10 });
-        return died;
+        return crashed;
       });
     });
   }
 }
 
-test('a scheduled message whose sender died as it came due comes after the next try', async (t) => {
-  const { broker, beside, mortal } = await startMortal(t);
-  await eachWrite(mortal, 'after it', async (write, die) => {
+test('a scheduled message whose process crashes when it is due is delivered after the next send', async (t) => {
+  const { broker, beside, crashing } = await startCrashing(t);
+  await eachWrite(crashing, 'after it', async (write, crash) => {
     const queue = `q${write}`;
     expectStatus(await broker.createQueue(queue, DETECTING), 201);
     const dueAt = new Date(beside.clock.now() + 1000).toISOString();
     const batch = [message('a', { ScheduledEnqueueTimeUtc: dueAt })];
-    // Somebody looks for what is due just before the message is there, and strikes the due time off.
-    const died = await die(
+    // Just before the message is stored, a peek reads the schedule and removes the due time.
+    const crashed = await crash(
       () => broker.sendBatch(queue, batch),
       async () => {
         beside.clock.advance({ seconds: 1 });
@@ -177,45 +177,45 @@ test('a scheduled message whose sender died as it came due comes after the next 
       },
     );
     await trySend(beside, queue, batch);
-    assert.deepEqual(await drainBodies(beside, queue), died ? ['a'] : []);
-    return died;
+    assert.deepEqual(await drainBodies(beside, queue), crashed ? ['a'] : []);
+    return crashed;
   });
 });
 
-async function startMortal(t: TestContext, options: StartOptions = {}) {
+async function startCrashing(t: TestContext, options: StartOptions = {}) {
   const { client, dieAt, revive } = mortalClient();
   t.after(() => client.destroy());
   const broker = await startBroker(t, { ...options, client });
   const beside = await startBroker(t, { ...options, beside: broker });
-  return { broker, beside, mortal: { dieAt, revive } };
+  return { broker, beside, crashing: { dieAt, revive } };
 }
 
-type Die = (
+type Crash = (
   work: () => Promise<{ readonly status: number }>,
   meanwhile?: () => Promise<unknown>,
 ) => Promise<boolean>;
 
-/** Runs a story once for each write that the work in it makes; it ends where the work survives. */
+/** Runs a scenario once for each write of its work, until the work completes without a crash. */
 async function eachWrite(
-  mortal: Pick<ReturnType<typeof mortalClient>, 'dieAt' | 'revive'>,
+  crashing: Pick<ReturnType<typeof mortalClient>, 'dieAt' | 'revive'>,
   when: LastWrite,
-  story: (write: number, die: Die) => Promise<boolean>,
+  scenario: (write: number, crash: Crash) => Promise<boolean>,
 ): Promise<void> {
-  let deaths = 0;
+  let crashes = 0;
   for (let write = 1; write < WRITES_MAX; write++) {
-    const died = await story(write, async (work, meanwhile) => {
-      mortal.dieAt(write, when, meanwhile);
+    const crashed = await scenario(write, async (work, meanwhile) => {
+      crashing.dieAt(write, when, meanwhile);
       const { status } = await work();
-      const isDead = mortal.revive();
-      // Whoever lives on has stored it; a death may come after the last word.
-      if (!isDead) assert.equal(status, 201);
-      return isDead;
+      const isCrash = crashing.revive();
+      // Without a crash the send succeeds; with a crash after the last write it may succeed as well.
+      if (!isCrash) assert.equal(status, 201);
+      return isCrash;
     });
-    if (!died) {
-      assert.ok(deaths >= 2, `a send makes two writes at least, not ${deaths}`);
+    if (!crashed) {
+      assert.ok(crashes >= 2, `a send makes at least two writes, not ${crashes}`);
       return;
     }
-    deaths++;
+    crashes++;
   }
   assert.fail(`a send makes more than ${WRITES_MAX} writes`);
 }
@@ -228,12 +228,12 @@ async function trySend(
   if (batch !== undefined) expectStatus(await broker.sendBatch(path, batch), 201);
 }
 
-function requireOnce(found: readonly string[], { batch, again, before }: Case, died: boolean) {
-  assert.equal(new Set(found).size, found.length, `doubled: ${found}`);
-  const asked = new Set([...IDS(before), ...IDS(again ?? batch)]);
-  if (!died) for (const id of IDS(batch)) asked.add(id);
+function requireOnce(found: readonly string[], { batch, again, before }: Case, crashed: boolean) {
+  assert.equal(new Set(found).size, found.length, `stored twice: ${found}`);
+  const asked = new Set([...idsOf(before), ...idsOf(again ?? batch)]);
+  if (!crashed) for (const id of idsOf(batch)) asked.add(id);
   for (const id of asked) assert.ok(found.includes(id), `lost: ${id} of ${found}`);
-  // What was not tried again went with its batch, whole or not at all.
-  const left = IDS(batch).filter((id) => !asked.has(id));
+  // Messages that were not repeated are stored with the rest of their batch or not at all.
+  const left = idsOf(batch).filter((id) => !asked.has(id));
   assert.ok(left.every((id) => found.includes(id) === found.includes(left[0] ?? '')));
 }

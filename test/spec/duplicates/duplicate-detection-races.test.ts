@@ -7,7 +7,7 @@ import { type BatchMessage, expectStatus, type TestBroker } from '../../support/
 import { drainBodies } from '../../support/topic-entities.ts';
 import { withBroker } from '../queues/queue.ts';
 
-/** Senders in two processes that send the same at once. */
+/** Senders send the same messages through two processes at the same time. */
 
 const SEED = seedOfRun();
 const DETECTING = { RequiresDuplicateDetection: 'true' };
@@ -27,7 +27,7 @@ async function sendBatch(broker: TestBroker, ids: readonly string[]): Promise<vo
   expectStatus(await broker.sendBatch('q', batchOf(ids)), 201);
 }
 
-test('one message that four senders send at once is stored once, and all are told so', async (t) => {
+test('one message that four senders send at the same time is stored once, and all sends succeed', async (t) => {
   const brokers = await startTwo(t);
   for (let round = 0; round < ROUNDS; round++) {
     await Promise.all([...brokers, ...brokers].map((broker) => sendBatch(broker, [`m${round}`])));
@@ -41,13 +41,13 @@ test('two batches of the same messages, one in reverse, are stored once', async 
   for (let round = 0; round < ROUNDS; round++) {
     const ids = Array.from({ length: 10 }, (_, i) => `${round}-${i}`);
     await Promise.all([sendBatch(broker, ids), sendBatch(beside, [...ids].reverse())]);
-    // Which of them won may be told from the order; each batch is stored as one.
+    // The order shows which of the two batches was stored; it is stored whole.
     const found = await drainBodies(broker, 'q');
     assert.ok([ids.join(), [...ids].reverse().join()].includes(found.join()), found.join());
   }
 });
 
-test(`batches and single messages that overlap in all ways are stored once (seed ${SEED})`, async (t) => {
+test(`overlapping batches and single messages are stored once (seed ${SEED})`, async (t) => {
   const [broker, beside] = await startTwo(t);
   const random = new LoadRandom(SEED);
   for (let round = 0; round < ROUNDS; round++) {
@@ -72,7 +72,7 @@ test('two large batches of the same messages are stored once', async (t) => {
   assert.equal(active, ids.length);
 });
 
-test('of senders of one message at the end of its window, one sends it anew', async (t) => {
+test('a message that two senders repeat when its window ends is stored once more', async (t) => {
   const brokers = await startTwo(t);
   for (let round = 1; round <= ROUNDS; round++) {
     await Promise.all(brokers.map((broker) => sendBatch(broker, ['m'])));

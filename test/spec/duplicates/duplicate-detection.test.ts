@@ -14,7 +14,7 @@ import {
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 const WINDOW_SECONDS = 600;
 
-/** A namespace with the queue `q`, which detects duplicates within ten minutes. */
+/** Starts a namespace with the queue `q`, which detects duplicates within ten minutes. */
 async function startDetecting(
   t: TestContext,
   settings: Record<string, string> = {},
@@ -32,27 +32,27 @@ async function sendBatch(broker: TestBroker, ...batch: readonly BatchMessage[]):
   expectStatus(await broker.sendBatch('q', batch), 201);
 }
 
-async function waiting(broker: TestBroker): Promise<readonly string[]> {
+async function stored(broker: TestBroker): Promise<readonly string[]> {
   return bodies(await broker.peek('q'));
 }
 
-test('#77 the same MessageId twice inside the window: both sends succeed, one is stored', async (t) => {
+test('#77 two sends with one MessageId inside the window succeed, and only the first is stored', async (t) => {
   const broker = await startDetecting(t);
   await send(broker, 'first', 'm');
   broker.clock.advance({ seconds: WINDOW_SECONDS, ms: -1 });
   await send(broker, 'second', 'm');
-  assert.deepEqual(await waiting(broker), ['first']);
+  assert.deepEqual(await stored(broker), ['first']);
 });
 
-test('#78 the same MessageId after the window: both are stored', async (t) => {
+test('#78 a message with the same MessageId is stored after the window', async (t) => {
   const broker = await startDetecting(t);
   await send(broker, 'first', 'm');
   broker.clock.advance({ seconds: WINDOW_SECONDS });
   await send(broker, 'second', 'm');
-  assert.deepEqual(await waiting(broker), ['first', 'second']);
+  assert.deepEqual(await stored(broker), ['first', 'second']);
 });
 
-test('#78 the window is the one of the original’s acceptance; a duplicate does not lengthen it', async (t) => {
+test('#78 the window starts when the original is accepted, and a duplicate does not lengthen it', async (t) => {
   const window = { DuplicateDetectionHistoryTimeWindow: 'PT20S' };
   const broker = await startDetecting(t, window);
   await send(broker, 'first', 'm');
@@ -60,10 +60,10 @@ test('#78 the window is the one of the original’s acceptance; a duplicate does
   await send(broker, 'second', 'm');
   broker.clock.advance({ seconds: 1 });
   await send(broker, 'third', 'm');
-  assert.deepEqual(await waiting(broker), ['first', 'third']);
+  assert.deepEqual(await stored(broker), ['first', 'third']);
 });
 
-test('#78 what an update makes of the window concerns messages that come after it', async (t) => {
+test('#78 an updated window applies to messages that are sent after the update', async (t) => {
   const broker = await startDetecting(t);
   await send(broker, 'long', 'm');
   const shorter = { ...DETECTING, DuplicateDetectionHistoryTimeWindow: 'PT20S' };
@@ -71,37 +71,37 @@ test('#78 what an update makes of the window concerns messages that come after i
   await send(broker, 'short', 'n');
   broker.clock.advance({ seconds: 20 });
   await sendBatch(broker, withId('long again', 'm'), withId('short again', 'n'));
-  assert.deepEqual(await waiting(broker), ['long', 'short', 'short again']);
+  assert.deepEqual(await stored(broker), ['long', 'short', 'short again']);
 });
 
-test('#79 a message that was completed meanwhile is still a duplicate', async (t) => {
+test('#79 a message is a duplicate even if the original was completed', async (t) => {
   const broker = await startDetecting(t);
   await send(broker, 'first', 'm');
   await lockAndSettle(broker, 'complete');
   await send(broker, 'second', 'm');
   await sendBatch(broker, withId('third', 'm'), withId('other', 'n'));
-  assert.deepEqual(await waiting(broker), ['other']);
+  assert.deepEqual(await stored(broker), ['other']);
 });
 
-test('#79 so is one that was dead-lettered, and the dead letter comes back by resubmission', async (t) => {
+test('#79 a message is a duplicate even if the original was dead-lettered, and the dead letter can be resubmitted', async (t) => {
   const broker = await startDetecting(t);
   await send(broker, 'first', 'm');
   await lockAndSettle(broker, 'deadLetter');
   await send(broker, 'second', 'm');
-  assert.deepEqual(await waiting(broker), []);
+  assert.deepEqual(await stored(broker), []);
   assert.equal(await broker.resubmit('q/$deadletterqueue'), 1);
-  assert.deepEqual(await waiting(broker), ['first']);
+  assert.deepEqual(await stored(broker), ['first']);
 });
 
-test('#80 without detection both are stored', async (t) => {
+test('#80 a queue without duplicate detection stores all messages with one MessageId', async (t) => {
   const broker = await startQueue(t);
   await send(broker, 'first', 'm');
   await send(broker, 'second', 'm');
   await sendBatch(broker, withId('third', 'm'), withId('fourth', 'm'));
-  assert.deepEqual(await waiting(broker), ['first', 'second', 'third', 'fourth']);
+  assert.deepEqual(await stored(broker), ['first', 'second', 'third', 'fourth']);
 });
 
-test('#81 what is scheduled makes a message sent now a duplicate, and the other way round', async (t) => {
+test('#81 scheduled messages and messages sent at once are duplicates of each other', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const [number] = await broker.schedule('q', [
@@ -124,7 +124,7 @@ test('#81 what is scheduled makes a message sent now a duplicate, and the other 
   ]);
 });
 
-test('#81 the window of a scheduled message counts from its acceptance, not from when it is due', async (t) => {
+test('#81 the window of a scheduled message starts when it is accepted, not when it is due', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: WINDOW_SECONDS - 1 }) };
   await broker.schedule('q', [withBroker('scheduled', { MessageId: 'm', ...later })]);
@@ -133,7 +133,7 @@ test('#81 the window of a scheduled message counts from its acceptance, not from
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)).sort(), ['again', 'scheduled']);
 });
 
-test('#81 a cancelled message was accepted once: its id stays known, its number is not found', async (t) => {
+test('#81 a message is a duplicate even if the original was cancelled, whose number cannot be cancelled again', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const message = withBroker('scheduled', { MessageId: 'm', ...later });
@@ -143,7 +143,7 @@ test('#81 a cancelled message was accepted once: its id stays known, its number 
   expectStatus(await broker.cancelScheduled('q', [number]), 404);
 });
 
-test('#82 whether an entity detects duplicates cannot be changed', async (t) => {
+test('#82 RequiresDuplicateDetection of an existing queue cannot be changed', async (t) => {
   const broker = await startDetecting(t);
   const answer = await broker.updateQueue('q');
   assert.equal(answer.status, 400);
@@ -160,7 +160,7 @@ for (const [window, status] of [
   ['P7D', 201],
   ['P8D', 400],
 ] as const) {
-  test(`#83 a window of ${window}: ${status}`, async (t) => {
+  test(`#83 the creation of an entity with a window of ${window} answers ${status}`, async (t) => {
     const broker = await startBroker(t);
     const settings = { ...DETECTING, DuplicateDetectionHistoryTimeWindow: window };
     expectStatus(await broker.createQueue('q', settings), status);
