@@ -3,13 +3,13 @@ import { type TestContext, test } from 'node:test';
 import type { TestBroker } from '../../support/test-broker.ts';
 import {
   deadLetters,
-  having,
   instant,
   lock,
+  messageOf,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from '../queues/queue.ts';
 
 /** The number of messages that one block can hold. */
@@ -100,7 +100,7 @@ test(`dead-lettering ${BLOCK} messages with one reason in one call costs at most
   await requireWrites(t, broker, 5, () =>
     broker.settle(
       'q',
-      held.map((message) => having(message, 'deadLetter', { deadLetterReason: 'bad' })),
+      held.map((message) => settlementOf(message, 'deadLetter', { deadLetterReason: 'bad' })),
     ),
   );
 });
@@ -109,7 +109,7 @@ test('scheduling a message and cancelling it costs at most 12 write units', asyn
   const broker = await startWarm(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await requireWrites(t, broker, 12, async () => {
-    const scheduled = await broker.schedule('q', [withBroker(BODY, at)]);
+    const scheduled = await broker.schedule('q', [messageOf(BODY, at)]);
     assert.equal((await broker.cancelScheduled('q', scheduled)).status, 200);
   });
 });

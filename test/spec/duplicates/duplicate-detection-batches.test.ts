@@ -9,11 +9,11 @@ import {
   drainBodies,
   subscription,
 } from '../../support/topic-entities.ts';
-import { bodies, isoInstant, numbers, startQueue, withBroker } from '../queues/queue.ts';
+import { bodies, isoInstant, messageOf, numbers, startQueue } from '../queues/queue.ts';
 
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 
-const withId = (Body: string, MessageId: string): BatchMessage => withBroker(Body, { MessageId });
+const withId = (Body: string, MessageId: string): BatchMessage => messageOf(Body, { MessageId });
 
 async function sendBatch(
   broker: TestBroker,
@@ -130,7 +130,7 @@ test('#81 a schedule call returns the sequence numbers of the originals for dupl
   const scheduled = (...ids: readonly string[]) =>
     broker.schedule(
       'q',
-      ids.map((MessageId) => withBroker(MessageId, { MessageId, ...later })),
+      ids.map((MessageId) => messageOf(MessageId, { MessageId, ...later })),
     );
   assert.deepEqual(await scheduled('a', 'b', 'a', 'c'), [1, 2, 1, 3]);
   assert.deepEqual(await scheduled('d', 'c', 'e', 'b', 'f'), [4, 3, 5, 2, 6]);
@@ -143,7 +143,7 @@ test('#77 #81 a very large batch with scheduled messages is stored once', async 
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const batch = Array.from({ length: LARGE_BATCH }, (_, i) =>
-    withBroker('x', { MessageId: `${i}`, ...(i < 100 ? later : {}) }),
+    messageOf('x', { MessageId: `${i}`, ...(i < 100 ? later : {}) }),
   );
   await sendBatch(broker, batch);
   await sendBatch(broker, [...batch.slice(1), withId('last', 'new')]);
@@ -185,8 +185,8 @@ test('#81 messages scheduled at a topic and messages sent at once are duplicates
     broker,
     [
       withId('m now', 'm'),
-      withBroker('m later', { MessageId: 'm', ...later }),
-      withBroker('n later', { MessageId: 'n', ...later }),
+      messageOf('m later', { MessageId: 'm', ...later }),
+      messageOf('n later', { MessageId: 'n', ...later }),
       withId('n now', 'n'),
     ],
     't',

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscriptions, createTopic, subscription } from '../../support/topic-entities.ts';
-import { withBroker } from '../queues/queue.ts';
+import { messageOf } from '../queues/queue.ts';
 
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 
@@ -18,7 +18,7 @@ async function startWarm(t: TestContext): Promise<TestBroker> {
 
 const batchOf = (count: number, from = 0): readonly BatchMessage[] =>
   Array.from({ length: count }, (_, i) =>
-    withBroker(`order ${from + i}`, { MessageId: `order-${from + i}` }),
+    messageOf(`order ${from + i}`, { MessageId: `order-${from + i}` }),
   );
 
 const send = (broker: TestBroker, batch: readonly BatchMessage[], path = 'q') =>
@@ -38,7 +38,7 @@ test('a message with the longest MessageId and PartitionKey costs 5 write units,
   const broker = await startWarm(t);
   expectStatus(await broker.createQueue('p', { ...DETECTING, EnablePartitioning: 'true' }), 201);
   const longest = { MessageId: '€'.repeat(128), PartitionKey: '€'.repeat(128) };
-  const { write } = await send(broker, [withBroker('x', longest)], 'p');
+  const { write } = await send(broker, [messageOf('x', longest)], 'p');
   assert.equal(write, 5);
 });
 

@@ -10,7 +10,7 @@ import {
   drainBodies,
   subscription,
 } from '../../support/topic-entities.ts';
-import { isoInstant, withBroker } from '../queues/queue.ts';
+import { isoInstant, messageOf } from '../queues/queue.ts';
 
 /**
  * A process crashes at each of its writes in turn, before or after the write takes effect, and the sender
@@ -31,7 +31,7 @@ interface Case {
 }
 
 const message = (id: string, more: Record<string, unknown> = {}): BatchMessage =>
-  withBroker(id, { MessageId: id, ...more });
+  messageOf(id, { MessageId: id, ...more });
 const LATER = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
 const large = (id: string): BatchMessage => ({
   ...message(id),

@@ -5,7 +5,7 @@ import { LARGE_BATCH } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { drainBodies } from '../../support/topic-entities.ts';
-import { withBroker } from '../queues/queue.ts';
+import { messageOf } from '../queues/queue.ts';
 
 /** Senders send the same messages through two processes at the same time. */
 
@@ -21,7 +21,7 @@ async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroke
 }
 
 const batchOf = (ids: readonly string[]): readonly BatchMessage[] =>
-  ids.map((MessageId) => withBroker(MessageId, { MessageId }));
+  ids.map((MessageId) => messageOf(MessageId, { MessageId }));
 
 async function sendBatch(broker: TestBroker, ids: readonly string[]): Promise<void> {
   expectStatus(await broker.sendBatch('q', batchOf(ids)), 201);

@@ -2,14 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
-import {
-  bodies,
-  isoInstant,
-  lock,
-  lockAndSettle,
-  startQueue,
-  withBroker,
-} from '../queues/queue.ts';
+import { bodies, isoInstant, lock, lockAndSettle, messageOf, startQueue } from '../queues/queue.ts';
 
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 const WINDOW_SECONDS = 600;
@@ -22,7 +15,7 @@ async function startDetecting(
   return await startQueue(t, { ...DETECTING, ...settings });
 }
 
-const withId = (Body: string, MessageId: string): BatchMessage => withBroker(Body, { MessageId });
+const withId = (Body: string, MessageId: string): BatchMessage => messageOf(Body, { MessageId });
 
 async function send(broker: TestBroker, body: string, MessageId: string): Promise<void> {
   expectStatus(await broker.send('q', body, { MessageId }), 201);
@@ -105,15 +98,15 @@ test('#81 scheduled messages and messages sent at once are duplicates of each ot
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
   const [number] = await broker.schedule('q', [
-    withBroker('scheduled', { MessageId: 'm', ...later }),
+    messageOf('scheduled', { MessageId: 'm', ...later }),
   ]);
   await send(broker, 'now', 'm');
   await send(broker, 'first', 'n');
   const { SequenceNumber } = (await lock(broker)).broker;
   const numbers = await broker.schedule('q', [
-    withBroker('again', { MessageId: 'm', ...later }),
-    withBroker('too late', { MessageId: 'n', ...later }),
-    withBroker('third', { MessageId: 'o', ...later }),
+    messageOf('again', { MessageId: 'm', ...later }),
+    messageOf('too late', { MessageId: 'n', ...later }),
+    messageOf('third', { MessageId: 'o', ...later }),
   ]);
   assert.deepEqual(numbers, [number, SequenceNumber, SequenceNumber + 1]);
   broker.clock.advance({ seconds: 60 });
@@ -127,7 +120,7 @@ test('#81 scheduled messages and messages sent at once are duplicates of each ot
 test('#81 the window of a scheduled message starts when it is accepted, not when it is due', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: WINDOW_SECONDS - 1 }) };
-  await broker.schedule('q', [withBroker('scheduled', { MessageId: 'm', ...later })]);
+  await broker.schedule('q', [messageOf('scheduled', { MessageId: 'm', ...later })]);
   broker.clock.advance({ seconds: WINDOW_SECONDS });
   await send(broker, 'again', 'm');
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)).sort(), ['again', 'scheduled']);
@@ -136,7 +129,7 @@ test('#81 the window of a scheduled message starts when it is accepted, not when
 test('#81 a message is a duplicate even if the original was cancelled, whose number cannot be cancelled again', async (t) => {
   const broker = await startDetecting(t);
   const later = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 }) };
-  const message = withBroker('scheduled', { MessageId: 'm', ...later });
+  const message = messageOf('scheduled', { MessageId: 'm', ...later });
   const [number = 0] = await broker.schedule('q', [message]);
   expectStatus(await broker.cancelScheduled('q', [number]), 200);
   assert.deepEqual(await broker.schedule('q', [message]), [number]);

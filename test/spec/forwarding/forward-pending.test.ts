@@ -14,7 +14,7 @@ import {
   transfersOf,
   updateSubscription,
 } from '../../support/topic-entities.ts';
-import { bodies, instant, lock, lockAndSettle, numbers, withBroker } from '../queues/queue.ts';
+import { bodies, instant, lock, lockAndSettle, messageOf, numbers } from '../queues/queue.ts';
 
 const IN_90 = { ScheduledEnqueueTimeUtc: instant({ seconds: 90 }) };
 const IN_10 = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
@@ -54,7 +54,7 @@ test('messages from before ForwardTo was set are forwarded in order, with their 
 
 test('messages that expired before ForwardTo was set are dead-lettered in their queue, and the others are forwarded', async (t) => {
   const broker = await start(t);
-  const batch = [withBroker('old', { TimeToLive: 5 }), { Body: 'kept' }];
+  const batch = [messageOf('old', { TimeToLive: 5 }), { Body: 'kept' }];
   expectStatus(await broker.sendBatch('source', batch), 201);
   broker.clock.advance({ seconds: 10 });
   await forward(broker, { DeadLetteringOnMessageExpiration: 'true' });
@@ -79,11 +79,11 @@ test('a message that is scheduled at a topic while the sweep forwards due messag
     if (!seen.has('TransactWriteItemsCommand') || seen.has('later')) return;
     if (command !== 'UpdateItemCommand') return;
     seen.add('later');
-    expectStatus(await broker.sendBatch('t', [withBroker('later', IN_90)]), 201);
+    expectStatus(await broker.sendBatch('t', [messageOf('later', IN_90)]), 201);
   });
   t.after(() => client.destroy());
   const sweeper = await startBroker(t, { client, beside: broker });
-  expectStatus(await broker.sendBatch('t', [withBroker('first', IN_10)]), 201);
+  expectStatus(await broker.sendBatch('t', [messageOf('first', IN_10)]), 201);
   broker.clock.advance({ minutes: 1 });
   await sweeper.sweep();
   assert.deepEqual(await drainBodies(broker, 'target'), ['first']);
@@ -196,7 +196,7 @@ test('a message scheduled in a forwarding queue stays there until it is due, and
 
 test('a message scheduled before ForwardTo was set is forwarded when it is due', async (t) => {
   const broker = await start(t);
-  await broker.schedule('source', [withBroker('x', IN_10)]);
+  await broker.schedule('source', [messageOf('x', IN_10)]);
   await forward(broker);
   await sweepLater(broker);
   assert.deepEqual(await drainBodies(broker, 'target'), ['x']);
@@ -205,7 +205,7 @@ test('a message scheduled before ForwardTo was set is forwarded when it is due',
 test('a message scheduled in a forwarding queue can be cancelled', async (t) => {
   const broker = await start(t);
   await forward(broker);
-  const [a = 0] = await broker.schedule('source', [withBroker('a', IN_10), withBroker('b', IN_10)]);
+  const [a = 0] = await broker.schedule('source', [messageOf('a', IN_10), messageOf('b', IN_10)]);
   expectStatus(await broker.cancelScheduled('source', [a]), 200);
   await sweepLater(broker);
   assert.deepEqual(await drainBodies(broker, 'target'), ['b']);
@@ -220,7 +220,7 @@ test('two simultaneous sweeps forward each message once', async (t) => {
   // The update forwards the active messages; the two sweeps forward the scheduled ones.
   await broker.schedule(
     'source',
-    batch.map(({ Body }) => withBroker(`due ${Body}`, IN_10)),
+    batch.map(({ Body }) => messageOf(`due ${Body}`, IN_10)),
   );
   await forward(broker);
   broker.clock.advance({ minutes: 1 });

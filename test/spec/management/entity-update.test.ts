@@ -5,14 +5,14 @@ import { expectStatus } from '../../support/test-broker.ts';
 import {
   bodies,
   DEAD,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from '../queues/queue.ts';
 
 const CHANGES: readonly Record<string, string>[] = [
@@ -33,7 +33,7 @@ for (const change of CHANGES) {
     const held = await lock(broker);
     expectStatus(await broker.updateQueue('q', change), 200);
     for (const outcome of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
-      const [answer] = await broker.settle('q', [having(held, outcome)]);
+      const [answer] = await broker.settle('q', [settlementOf(held, outcome)]);
       assert.equal(answer?.error?.code, 'MessageLockLost', outcome);
     }
     expectStatus(await broker.renew(held), 404);
@@ -53,7 +53,7 @@ test('#14 an update ends locks on dead letters and deferred messages as well', a
   assert.ok(deferred);
   expectStatus(await broker.updateQueue('q'), 200);
   assert.equal(await broker.complete(dead), 404);
-  const [answer] = await broker.settle('q', [having(deferred, 'complete')]);
+  const [answer] = await broker.settle('q', [settlementOf(deferred, 'complete')]);
   assert.equal(answer?.error?.code, 'MessageLockLost');
   assert.equal((await lock(broker, DEAD)).body, 'dead');
   assert.equal((await broker.receiveDeferred('q', [2]))[0]?.body, 'deferred');
@@ -67,7 +67,7 @@ test('#14 all locks of a batch end, and all messages are received again in order
   expectStatus(await broker.updateQueue('q'), 200);
   const outcomes = await broker.settle(
     'q',
-    held.map((message) => having(message, 'complete')),
+    held.map((message) => settlementOf(message, 'complete')),
   );
   assert.ok(outcomes.every(({ settled }) => !settled));
   assert.deepEqual(bodies(await broker.peekLockMany('q', 100)), sent);
@@ -94,7 +94,7 @@ test('#14 an update of one queue and a read do not end the locks of other queues
 test('an update changes only locks: messages keep their states and sequence numbers', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
-  await sendTogether(broker, ['dead', 'deferred', 'active', withBroker('scheduled', at)]);
+  await sendTogether(broker, ['dead', 'deferred', 'active', messageOf('scheduled', at)]);
   await lockAndSettle(broker, 'deadLetter');
   await lockAndSettle(broker, 'defer');
   const before = [await broker.peek('q'), await broker.peek(DEAD)];
@@ -113,7 +113,7 @@ test('#14 an update by one process ends the locks that another process has given
   const held = await lock(one);
   expectStatus(await two.updateQueue('q', { MaxDeliveryCount: '3' }), 200);
   // The address of a lock has the host of the process that gave it.
-  const [answer] = await one.settle('q', [having(held, 'complete')]);
+  const [answer] = await one.settle('q', [settlementOf(held, 'complete')]);
   assert.equal(answer?.error?.code, 'MessageLockLost');
   const again = await lock(one);
   assert.deepEqual([again.body, again.broker.DeliveryCount], ['a', 2]);

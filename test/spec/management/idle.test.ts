@@ -8,9 +8,9 @@ import {
   isoInstant,
   lock,
   lockAndSettle,
+  messageOf,
   settleOne,
   startQueue,
-  withBroker,
 } from '../queues/queue.ts';
 
 const IDLE = { AutoDeleteOnIdle: 'PT5M' };
@@ -129,7 +129,7 @@ test('#A20 stored messages do not keep a queue from being deleted, nor do dead l
 test('#142 #A20 a scheduled message keeps its queue until it is due', async (t) => {
   const broker = await startQueue(t, IDLE);
   await broker.schedule('q', [
-    withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) }),
+    messageOf('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) }),
   ]);
   assert.equal(await isThereAfter(broker, 59), true);
   broker.clock.advance({ seconds: 59 });
@@ -141,7 +141,7 @@ test('#142 #A20 a scheduled message keeps its queue until it is due', async (t) 
 test('#A20 a cancelled scheduled message does not keep its queue', async (t) => {
   const broker = await startQueue(t, IDLE);
   const scheduled = await broker.schedule('q', [
-    withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 36_000 }) }),
+    messageOf('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 36_000 }) }),
   ]);
   assert.equal(await isThereAfter(broker, 2 * MINUTES), true);
   expectStatus(await broker.cancelScheduled('q', scheduled), 200);

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { type PartitionClient, partitionClient } from '../../support/partition-faults.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
-import { having, isoInstant } from '../queues/queue.ts';
+import { isoInstant, settlementOf } from '../queues/queue.ts';
 import {
   byPartition,
   drain,
@@ -156,7 +156,7 @@ test('#P12 a settlement is refused only for the messages of the unavailable part
   close([CLOSED]);
   const outcomes = await broker.settle(
     'p',
-    locked.map((message) => having(message, 'complete')),
+    locked.map((message) => settlementOf(message, 'complete')),
   );
   close([]);
   for (const [i, message] of locked.entries()) {

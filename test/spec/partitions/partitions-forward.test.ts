@@ -8,7 +8,7 @@ import {
   subscription,
   transfersOf,
 } from '../../support/topic-entities.ts';
-import { having, isoInstant } from '../queues/queue.ts';
+import { isoInstant, settlementOf } from '../queues/queue.ts';
 import {
   byPartition,
   createPartitioned,
@@ -127,7 +127,7 @@ test('#P11 the dead letters of all partitions are forwarded, each with its DeadL
   assert.equal(locked.length, PARTITIONS);
   await broker.settle(
     'from',
-    locked.map((message) => having(message, 'deadLetter')),
+    locked.map((message) => settlementOf(message, 'deadLetter')),
   );
   const messages = await drain(broker, 'to');
   assert.equal(messages.length, PARTITIONS);

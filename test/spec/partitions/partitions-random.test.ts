@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
-import { having } from '../queues/queue.ts';
+import { settlementOf } from '../queues/queue.ts';
 import { createPartitioned, drain, PARTITIONED, partitionOf, peekAll } from './partitioned.ts';
 
 const STEPS = 150;
@@ -77,7 +77,7 @@ async function abandonSome({ brokers: [broker], random }: Run): Promise<void> {
   if (locked.length === 0) return;
   const outcomes = await broker.settle(
     'p',
-    locked.map((message) => having(message, 'abandon')),
+    locked.map((message) => settlementOf(message, 'abandon')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectStatus } from '../../support/test-broker.ts';
 import { requireRefusal } from '../management/refusal.ts';
-import { having, settleOne } from '../queues/queue.ts';
+import { settlementOf, settleOne } from '../queues/queue.ts';
 import {
   byPartition,
   drain,
@@ -35,7 +35,7 @@ test('#P1 messages of all partitions are completed, abandoned, deferred, dead-le
   const kinds = ['complete', 'abandon', 'defer', 'deadLetter'] as const;
   const outcomes = await broker.settle(
     'p',
-    locked.map((message, i) => having(message, kinds[i % 4] ?? 'complete')),
+    locked.map((message, i) => settlementOf(message, kinds[i % 4] ?? 'complete')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   const { active, deadLetter } = await broker.runtimeProperties('p');

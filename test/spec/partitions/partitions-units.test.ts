@@ -9,7 +9,7 @@ import {
 import { engineClient, type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
-import { having } from '../queues/queue.ts';
+import { settlementOf } from '../queues/queue.ts';
 import {
   createPartitioned,
   drain,
@@ -68,7 +68,7 @@ test('#P4 sending, receiving and completing through a partitioned queue costs as
     for (let left = PARTITIONS * SMALL.length; left > 0; ) {
       const locked = await broker.peekLockMany(path, 100);
       assert.ok(locked.length > 0);
-      const settlements = locked.map((message) => having(message, 'complete'));
+      const settlements = locked.map((message) => settlementOf(message, 'complete'));
       const outcomes = await broker.settle(path, settlements);
       assert.ok(outcomes.every(({ settled }) => settled));
       left -= locked.length;
@@ -140,7 +140,7 @@ async function loadsOf(
     if (locked.length === 0) break;
     await broker.settle(
       path,
-      locked.map((message) => having(message, 'complete')),
+      locked.map((message) => settlementOf(message, 'complete')),
     );
   }
   await broker.units(async () => {});

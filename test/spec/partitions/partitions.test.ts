@@ -4,7 +4,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { eachOf } from '../../support/topic-entities.ts';
 import { requireRefusal } from '../management/refusal.ts';
-import { having, withBroker } from '../queues/queue.ts';
+import { messageOf, settlementOf } from '../queues/queue.ts';
 import { sending, transact } from '../transactions/transaction.ts';
 import {
   byPartition,
@@ -94,7 +94,7 @@ test('an empty SessionId is ignored if the message has a PartitionKey', async (t
   const found = await peekAll(broker);
   assert.deepEqual(found.map(({ body }) => body).sort(), ['one', 'two']);
   assert.equal(byPartition(found).size, 1);
-  const sent = (keys: object, MessageId: string) => withBroker('t', { ...keys, MessageId });
+  const sent = (keys: object, MessageId: string) => messageOf('t', { ...keys, MessageId });
   const same = [sent(x, '1'), sent({ ...x, SessionId: '' }, '2')];
   expectStatus(await transact(broker, [sending('p', ...same)]), 200);
   requireRefusal(await transact(broker, [sending('p', sent(x, '3'), sent(y, '4'))]), 400, /differ/);
@@ -105,7 +105,7 @@ test('#P6 #134 a message whose SessionId and PartitionKey differ is refused and 
   const keys = { SessionId: 'a', PartitionKey: 'b' };
   const refusal = /PartitionKey 'b' .*SessionId 'a'/;
   requireRefusal(await broker.send('p', 'x', keys), 400, refusal);
-  requireRefusal(await broker.sendBatch('p', [withBroker('x', keys)]), 400, refusal);
+  requireRefusal(await broker.sendBatch('p', [messageOf('x', keys)]), 400, refusal);
   assert.deepEqual(await peekAll(broker), []);
 });
 
@@ -158,14 +158,14 @@ test('#P7 a batch without keys is stored in one partition, and the next batch in
 test('#P6 a batch whose messages have different keys is refused as a whole', async (t) => {
   const broker = await startPartitioned(t);
   const refusal = /need the same SessionId or PartitionKey, or none: one has 'a', another has/;
-  const a = withBroker('a', { PartitionKey: 'a' });
-  for (const other of [withBroker('b', { PartitionKey: 'b' }), { Body: 'without' }]) {
+  const a = messageOf('a', { PartitionKey: 'a' });
+  for (const other of [messageOf('b', { PartitionKey: 'b' }), { Body: 'without' }]) {
     const refused = await broker.sendBatch('p', [a, other]);
     requireRefusal(refused, 400, refusal);
     assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
   }
   assert.deepEqual(await peekAll(broker), []);
-  const together = [a, withBroker('session', { SessionId: 'a' })];
+  const together = [a, messageOf('session', { SessionId: 'a' })];
   expectStatus(await broker.sendBatch('p', together), 201);
   assert.equal(byPartition(await peekAll(broker)).size, 1);
 });
@@ -244,7 +244,7 @@ test('#P12 the counts of a queue are the sums of its partitions', async (t) => {
   assert.equal(locked.length, PARTITIONS);
   const outcomes = await broker.settle(
     'p',
-    locked.map((message) => having(message, 'deadLetter')),
+    locked.map((message) => settlementOf(message, 'deadLetter')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   const { total, active, deadLetter, scheduled } = await broker.runtimeProperties('p');

@@ -4,14 +4,14 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
   DEAD,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
@@ -38,7 +38,7 @@ test('all counts of an empty queue are zero', async (t) => {
 test('#155 one active, one dead-lettered and one scheduled message count as three', async (t) => {
   const broker = await startQueue(t, {}, 'dead', 'active');
   await lockAndSettle(broker, 'deadLetter');
-  expectStatus(await broker.sendBatch('q', [withBroker('scheduled', later)]), 201);
+  expectStatus(await broker.sendBatch('q', [messageOf('scheduled', later)]), 201);
   assert.deepEqual(await countsOf(broker), [1, 1, 1, 3]);
 });
 
@@ -63,7 +63,7 @@ test('locked, delayed and abandoned messages count as active', async (t) => {
 
 test('counts change when messages are scheduled, cancelled, sent, settled and received', async (t) => {
   const broker = await startQueue(t);
-  const [scheduled] = await broker.schedule('q', [withBroker('x', later), withBroker('y', later)]);
+  const [scheduled] = await broker.schedule('q', [messageOf('x', later), messageOf('y', later)]);
   assert.deepEqual(await countsOf(broker), [0, 0, 2, 2]);
   assert.ok(scheduled);
   expectStatus(await broker.cancelScheduled('q', [scheduled]), 200);
@@ -80,7 +80,7 @@ test('counts change when messages are scheduled, cancelled, sent, settled and re
 
 test('a scheduled message that is due counts as active before any receive', async (t) => {
   const broker = await startQueue(t);
-  await broker.schedule('q', [withBroker('a', later)]);
+  await broker.schedule('q', [messageOf('a', later)]);
   broker.clock.advance({ hours: 1, ms: -1 });
   assert.deepEqual(await countsOf(broker), [0, 0, 1, 1]);
   broker.clock.advance({ ms: 1 });
@@ -112,13 +112,13 @@ test('1,000 messages in different states are counted exactly', async (t) => {
   await sendTogether(broker, named);
   await sendTogether(
     broker,
-    named.slice(0, 300).map((body) => withBroker(body, later)),
+    named.slice(0, 300).map((body) => messageOf(body, later)),
   );
   const held = await broker.peekLockMany('q', 500);
   const ways = ['complete', 'deadLetter', 'defer', 'abandon'] as const;
   await broker.settle(
     'q',
-    held.map((message, i) => having(message, ways[i % 4] ?? 'complete')),
+    held.map((message, i) => settlementOf(message, ways[i % 4] ?? 'complete')),
   );
   assert.deepEqual(await countsOf(broker), [750, 125, 300, 1175]);
 });

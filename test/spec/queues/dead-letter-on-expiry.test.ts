@@ -8,9 +8,9 @@ import {
   EXPIRED,
   instant,
   lock,
+  messageOf,
   sendTogether,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const DEAD_LETTER = { DeadLetteringOnMessageExpiration: 'true' };
@@ -80,7 +80,7 @@ test('#48 the expired messages of a batch are dead-lettered in order, and the ot
   await sendTogether(
     broker,
     Array.from({ length: 60 }, (_, i) =>
-      i % 3 === 0 ? `${i}` : withBroker(`${i}`, { TimeToLive: 10 + (i % 2) }),
+      i % 3 === 0 ? `${i}` : messageOf(`${i}`, { TimeToLive: 10 + (i % 2) }),
     ),
   );
   broker.clock.advance({ seconds: 11 });

@@ -5,15 +5,15 @@ import {
   bodies,
   DEAD,
   deadLetters,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   numbers,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 test('#C1 a new queue has an empty dead-letter queue', async (t) => {
@@ -70,7 +70,7 @@ for (const name of ['$deadletterqueue', '$DeadLetterQueue']) {
     assert.equal((await broker.send(`q/${name}`, 'a')).status, 400);
     const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
     assert.equal((await broker.send(`q/${name}`, 'a', at)).status, 400);
-    const answer = await broker.post(`q/${name}`, '$schedule', [withBroker('a', at)]);
+    const answer = await broker.post(`q/${name}`, '$schedule', [messageOf('a', at)]);
     assert.equal(answer.status, 400);
     broker.clock.advance({ minutes: 1 });
     assert.deepEqual(await broker.peek(DEAD), []);
@@ -116,7 +116,7 @@ test('#25 reason and description may be 4,096 characters long, and no longer', a
   const message = await lock(broker);
   const long = 'x'.repeat(4096);
   for (const name of ['deadLetterReason', 'deadLetterErrorDescription']) {
-    const settlements = [having(message, 'deadLetter', { [name]: `${long}x` })];
+    const settlements = [settlementOf(message, 'deadLetter', { [name]: `${long}x` })];
     assert.equal((await broker.post('q', '$settle', { settlements })).status, 400);
   }
   const options = { deadLetterReason: long, deadLetterErrorDescription: long };
@@ -155,7 +155,7 @@ test('#27 #C3 a dead letter cannot be dead-lettered again, and stays locked', as
   await lockAndSettle(broker, 'deadLetter', { deadLetterReason: 'first' });
   const dead = await lock(broker, DEAD);
   const [outcome] = await broker.settle(DEAD, [
-    having(dead, 'deadLetter', { deadLetterReason: 'second' }),
+    settlementOf(dead, 'deadLetter', { deadLetterReason: 'second' }),
   ]);
   assert.deepEqual([outcome?.settled, outcome?.error?.code], [false, 'InvalidOperation']);
   assert.equal(await broker.complete(dead), 200);
@@ -226,7 +226,7 @@ test('dead letters are delivered in order of their sequence numbers, not of thei
   const [a, b, c, d] = await broker.peekLockMany('q', 4);
   assert.ok(a && b && c && d);
   for (const message of [d, b]) await settleOne(broker, message, 'deadLetter');
-  await broker.settle('q', [having(c, 'deadLetter'), having(a, 'deadLetter')]);
+  await broker.settle('q', [settlementOf(c, 'deadLetter'), settlementOf(a, 'deadLetter')]);
   assert.deepEqual(bodies(await broker.peek(DEAD)), ['a', 'b', 'c', 'd']);
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), ['a', 'b', 'c', 'd']);
 });
@@ -235,8 +235,8 @@ test('a lock token of the main queue settles nothing in the dead-letter queue, a
   const broker = await startQueue(t, {}, 'a', 'b');
   await lockAndSettle(broker, 'deadLetter');
   const [dead, main] = [await lock(broker, DEAD), await lock(broker)];
-  const [there] = await broker.settle(DEAD, [having(main, 'complete')]);
-  const [here] = await broker.settle('q', [having(dead, 'complete')]);
+  const [there] = await broker.settle(DEAD, [settlementOf(main, 'complete')]);
+  const [here] = await broker.settle('q', [settlementOf(dead, 'complete')]);
   assert.deepEqual([there?.settled, here?.settled], [false, false]);
   assert.deepEqual([await broker.complete(dead), await broker.complete(main)], [200, 200]);
 });

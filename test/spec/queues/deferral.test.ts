@@ -7,15 +7,15 @@ import {
   DEAD,
   deadLetters,
   EXPIRED,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   numbers,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const NOT_FOUND =
@@ -118,7 +118,7 @@ test('#70 receiving by the number of a message that is active, locked, scheduled
   await lockAndSettle(broker, 'deadLetter');
   await lock(broker);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
-  const scheduled = await broker.schedule('q', [withBroker('scheduled', at)]);
+  const scheduled = await broker.schedule('q', [messageOf('scheduled', at)]);
   assert.deepEqual(scheduled, [4]);
   for (const number of [0, 1, 2, 3, 4, 5, 2 ** 40]) {
     requireNotFound(await broker.receiveDeferredRaw('q', [number]));
@@ -135,7 +135,7 @@ test('a receive by several sequence numbers delivers all messages or none', asyn
   requireNotFound(await broker.receiveDeferredRaw('q', [2, 3], 'receiveAndDelete'));
   await broker.settle(
     'q',
-    all.map((message) => having(message, 'complete')),
+    all.map((message) => settlementOf(message, 'complete')),
   );
   assert.deepEqual(bodies(await broker.receiveDeferred('q', [2])), ['b']);
 });
@@ -149,7 +149,7 @@ test('one call receives up to 100 deferred messages, and more are refused', asyn
   const held = await broker.peekLockMany('q', 101);
   await broker.settle(
     'q',
-    held.map((message) => having(message, 'defer')),
+    held.map((message) => settlementOf(message, 'defer')),
   );
   const all = numbers(held);
   assert.equal((await broker.receiveDeferredRaw('q', all)).status, 400);

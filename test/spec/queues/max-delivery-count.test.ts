@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
-import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
-
-const DEAD = 'q/$deadletterqueue';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import { DEAD, lock } from './queue.ts';
 
 async function startQueue(
   t: TestContext,
@@ -20,12 +19,6 @@ async function startQueue(
     201,
   );
   return broker;
-}
-
-async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
-  const message = await broker.peekLock(path);
-  assert.ok(message, `${path} delivers a message`);
-  return message;
 }
 
 for (const [settings, deliveries] of [

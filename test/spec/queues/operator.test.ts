@@ -7,16 +7,16 @@ import {
   bodies,
   DEAD,
   deadLetters,
-  having,
   instant,
   isoInstant,
   lock,
   lockAndSettle,
+  messageOf,
   numbers,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
@@ -37,7 +37,7 @@ test('a deferred message whose lock is broken stays deferred, and can be receive
   const [held] = await broker.receiveDeferred('q', [1]);
   assert.ok(held);
   assert.deepEqual(await broker.breakLock('q', [1]), [true]);
-  const [outcome] = await broker.settle('q', [having(held, 'complete')]);
+  const [outcome] = await broker.settle('q', [settlementOf(held, 'complete')]);
   assert.equal(outcome?.error?.code, 'MessageLockLost');
   assert.equal(await broker.peekLock('q'), undefined);
   assert.equal((await broker.receiveDeferred('q', [1]))[0]?.body, 'a');
@@ -88,7 +88,7 @@ test('messages in all states are deleted by sequence number, unless they are loc
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await sendTogether(broker, ['deferred', 'held', 'active']);
-  assert.deepEqual(await broker.schedule('q', [withBroker('scheduled', at)]), [4]);
+  assert.deepEqual(await broker.schedule('q', [messageOf('scheduled', at)]), [4]);
   expectStatus(await broker.send('q', 'kept'), 201);
   await lockAndSettle(broker, 'defer');
   const held = await lock(broker);
@@ -155,7 +155,7 @@ test('messages enqueued before an instant are deleted, oldest first, up to maxMe
 test('a deletion of old messages keeps those that are locked, deferred or scheduled', async (t) => {
   const broker = await startQueue(t);
   const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
-  await sendTogether(broker, ['deferred', 'locked', 'a', withBroker('scheduled', later), 'b']);
+  await sendTogether(broker, ['deferred', 'locked', 'a', messageOf('scheduled', later), 'b']);
   await lockAndSettle(broker, 'defer');
   const held = await lock(broker);
   const range = { maxMessages: 100, enqueuedBefore: isoInstant({ seconds: 3601 }) };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { bodies, lock } from './queue.ts';
 
 async function startQueue(
   t: TestContext,
@@ -16,13 +17,6 @@ async function send(broker: TestBroker, ...bodies: readonly string[]): Promise<v
   for (const body of bodies) expectStatus(await broker.send('q', body), 201);
 }
 
-async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
-  const message = await broker.peekLock(path);
-  assert.ok(message, `${path} delivers a message`);
-  return message;
-}
-
-const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 const at = (message: Received) => Date.parse(message.broker.LockedUntilUtc);
 
 test('#3 #B7 other receivers do not get a locked message, but the next one', async (t) => {

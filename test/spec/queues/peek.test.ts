@@ -6,15 +6,15 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 import {
   bodies,
   DEAD,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   numbers,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const KB = 1024;
@@ -54,7 +54,7 @@ test('#72 peek starts at the given sequence number inside a batch from which mes
   const gone = held.filter((_, i) => i % 5 === 0);
   await broker.settle(
     'q',
-    gone.map((message) => having(message, 'complete')),
+    gone.map((message) => settlementOf(message, 'complete')),
   );
   const left = numbers(held.filter((_, i) => i % 5 !== 0));
   for (const from of [1, 2, 6, 23, 24, 25, 26, 47, 49, 56, 60, 61]) {
@@ -115,17 +115,17 @@ test('#75 peek shows messages of all states in order of their numbers, without d
   const broker = await startQueue(t, { LockDuration: 'PT30S' });
   const later = { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) };
   await sendTogether(broker, ['deferred', 'dead']);
-  await sendTogether(broker, [withBroker('scheduled', later)]);
+  await sendTogether(broker, [messageOf('scheduled', later)]);
   await sendTogether(broker, ['abandoned', 'active', 'changed', 'delayed', 'locked']);
   const [deferred, dead, back, active, changed, delayed] = await broker.peekLockMany('q', 10);
   assert.ok(deferred && dead && back && active && changed && delayed);
   await broker.settle('q', [
-    having(deferred, 'defer'),
-    having(dead, 'deadLetter'),
-    having(back, 'abandon'),
-    having(active, 'abandon'),
-    having(changed, 'abandon', { properties: { tries: 1 } }),
-    having(delayed, 'abandon', { delaySeconds: 60 }),
+    settlementOf(deferred, 'defer'),
+    settlementOf(dead, 'deadLetter'),
+    settlementOf(back, 'abandon'),
+    settlementOf(active, 'abandon'),
+    settlementOf(changed, 'abandon', { properties: { tries: 1 } }),
+    settlementOf(delayed, 'abandon', { delaySeconds: 60 }),
   ]);
   const expected = [
     'deferred Deferred',
@@ -150,7 +150,7 @@ test('pages of any size show each of hundreds of messages in all states once, in
     await sendTogether(broker, named(100));
     await sendTogether(
       broker,
-      named(10).map((body) => withBroker(body, later)),
+      named(10).map((body) => messageOf(body, later)),
     );
   }
   const held = await broker.peekLockMany('q', 300);
@@ -160,7 +160,7 @@ test('pages of any size show each of hundreds of messages in all states once, in
     held.flatMap((message, i) => {
       const way = ways[i % 5];
       if (way === undefined) return [];
-      return [having(message, way, i % 5 === 4 ? { properties: { i } } : {})];
+      return [settlementOf(message, way, i % 5 === 4 ? { properties: { i } } : {})];
     }),
   );
   const gone = new Set(numbers(held.filter((_, i) => i % 5 === 1)));
@@ -220,7 +220,7 @@ test('peek shows the latest changes by another process', async (t) => {
 test('peek shows a scheduled message that is due as active, with its new sequence number', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
-  await sendTogether(broker, [withBroker('a', at)]);
+  await sendTogether(broker, [messageOf('a', at)]);
   expectStatus(await broker.send('q', 'b'), 201);
   assert.deepEqual(states(await broker.peek('q')), ['a Scheduled', 'b Active']);
   broker.clock.advance({ minutes: 1 });

@@ -5,13 +5,13 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
   bodies,
   DEAD,
-  having,
   instant,
   lock,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
@@ -22,7 +22,7 @@ async function deadLetterAll(broker: TestBroker, sent: readonly string[]): Promi
   const options = { deadLetterReason: 'bad', deadLetterErrorDescription: 'why' };
   await broker.settle(
     'q',
-    held.map((message) => having(message, 'deadLetter', options)),
+    held.map((message) => settlementOf(message, 'deadLetter', options)),
   );
 }
 
@@ -162,7 +162,7 @@ test('each dead letter is either resubmitted or received when both happen at the
 test('a purge removes active, locked, deferred and scheduled messages, and keeps dead letters', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
-  await sendTogether(broker, ['dead', 'deferred', 'locked', 'active', withBroker('later', at)]);
+  await sendTogether(broker, ['dead', 'deferred', 'locked', 'active', messageOf('later', at)]);
   await lockAndSettle(broker, 'deadLetter');
   await lockAndSettle(broker, 'defer');
   const held = await lock(broker);

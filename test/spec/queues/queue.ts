@@ -40,7 +40,7 @@ export async function sendTogether(
 }
 
 /** A message with BrokerProperties. */
-export function withBroker(Body: string, BrokerProperties: Record<string, unknown>): BatchMessage {
+export function messageOf(Body: string, BrokerProperties: Record<string, unknown>): BatchMessage {
   return { Body, BrokerProperties };
 }
 
@@ -52,7 +52,7 @@ export async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
 }
 
 /** A settlement of a locked message. */
-export function having(
+export function settlementOf(
   { broker: { LockToken } }: Received,
   outcome: SettlementRequest['outcome'],
   options: object = {},
@@ -80,7 +80,7 @@ export async function settleOne(
   options: object = {},
   path = 'q',
 ): Promise<void> {
-  const [answer] = await broker.settle(path, [having(message, outcome, options)]);
+  const [answer] = await broker.settle(path, [settlementOf(message, outcome, options)]);
   assert.deepEqual(answer?.error, undefined);
   assert.equal(answer?.settled, true);
 }

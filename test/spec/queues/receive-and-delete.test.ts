@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { bodies } from './queue.ts';
 
 async function startQueue(t: TestContext): Promise<TestBroker> {
   const broker = await startBroker(t);
@@ -10,7 +11,6 @@ async function startQueue(t: TestContext): Promise<TestBroker> {
 }
 
 const batchOf = (count: number) => Array.from({ length: count }, (_, i) => ({ Body: `${i}` }));
-const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 
 test('#1 #B5 a receive-and-delete removes the message and returns no lock token', async (t) => {
   const broker = await startQueue(t);

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
-import {
-  expectStatus,
-  type Received,
-  type SettlementRequest,
-  type TestBroker,
-} from '../../support/test-broker.ts';
-
-const DEAD = 'q/$deadletterqueue';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import { bodies, DEAD, lock, settlementOf } from './queue.ts';
 
 async function startQueue(t: TestContext, ...sent: readonly string[]): Promise<TestBroker> {
   const broker = await startBroker(t);
@@ -17,24 +11,10 @@ async function startQueue(t: TestContext, ...sent: readonly string[]): Promise<T
   return broker;
 }
 
-async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
-  const message = await broker.peekLock(path);
-  assert.ok(message, `${path} delivers a message`);
-  return message;
-}
-
-const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
-
-const having = (
-  { broker: { LockToken } }: Received,
-  outcome: SettlementRequest['outcome'],
-  options: object = {},
-): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
-
 test('a message that is abandoned with a delay is delivered again when the delay ends', async (t) => {
   const broker = await startQueue(t, 'late', 'next');
   const [outcome] = await broker.settle('q', [
-    having(await lock(broker), 'abandon', { delaySeconds: 90 }),
+    settlementOf(await lock(broker), 'abandon', { delaySeconds: 90 }),
   ]);
   assert.equal(outcome?.settled, true);
   assert.equal((await broker.receiveAndDelete('q'))?.body, 'next');
@@ -55,7 +35,7 @@ test('#12 properties that an abandon changes come with the next delivery', async
   ] as const) {
     const message = await lock(broker);
     assert.equal(message.broker.DeliveryCount, count);
-    const [outcome] = await broker.settle('q', [having(message, 'abandon', { properties })]);
+    const [outcome] = await broker.settle('q', [settlementOf(message, 'abandon', { properties })]);
     assert.equal(outcome?.settled, true);
   }
   const [message] = await broker.peekLockMany('q', 2);
@@ -74,7 +54,7 @@ test('#12 an abandon changes the properties of no other message of the batch', a
   expectStatus(await broker.sendBatch('q', [{ Body: 'a', UserProperties }, { Body: 'b' }]), 201);
   const change = { properties: { changed: 2, added: true } };
   const first = await lock(broker);
-  await broker.settle('q', [having(first, 'abandon', change)]);
+  await broker.settle('q', [settlementOf(first, 'abandon', change)]);
   const received = await broker.receiveAndDeleteMany('q', 2);
   const a = received.find(({ body }) => body === 'a');
   const b = received.find(({ body }) => body === 'b');
@@ -88,13 +68,15 @@ test('#9 #12 a message that is abandoned with changed properties is redelivered 
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [{ Body: 'a' }, { Body: 'b' }]), 201);
   expectStatus(await broker.send('q', 'c'), 201);
-  await broker.settle('q', [having(await lock(broker), 'abandon', { properties: { tries: 1 } })]);
+  await broker.settle('q', [
+    settlementOf(await lock(broker), 'abandon', { properties: { tries: 1 } }),
+  ]);
   assert.deepEqual(bodies(await broker.peekLockMany('q', 3)), ['a', 'b', 'c']);
 });
 
 test('#67 receives skip a deferred message and deliver later ones', async (t) => {
   const broker = await startQueue(t, 'a', 'b');
-  await broker.settle('q', [having(await lock(broker), 'defer')]);
+  await broker.settle('q', [settlementOf(await lock(broker), 'defer')]);
   broker.clock.advance({ days: 1 });
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['b']);
 });
@@ -102,7 +84,7 @@ test('#67 receives skip a deferred message and deliver later ones', async (t) =>
 test('#25 #35 #B12 a dead-lettered message has the reason, and keeps its DeliveryCount and sequence number', async (t) => {
   const broker = await startQueue(t, 'a', 'b');
   const options = { deadLetterReason: 'Malformed', deadLetterErrorDescription: 'no "id", 7 ä' };
-  await broker.settle('q', [having(await lock(broker), 'deadLetter', options)]);
+  await broker.settle('q', [settlementOf(await lock(broker), 'deadLetter', options)]);
   const dead = await lock(broker, DEAD);
   assert.equal(dead.body, 'a');
   assert.deepEqual([dead.broker.DeliveryCount, dead.broker.SequenceNumber], [1, 1]);
@@ -112,7 +94,7 @@ test('#25 #35 #B12 a dead-lettered message has the reason, and keeps its Deliver
 
 test('#26 a message that is dead-lettered without a reason has none', async (t) => {
   const broker = await startQueue(t, 'a');
-  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  await broker.settle('q', [settlementOf(await lock(broker), 'deadLetter')]);
   const dead = await lock(broker, DEAD);
   assert.deepEqual(
     Object.keys(dead.properties).filter((name) => name.startsWith('deadletter')),
@@ -122,9 +104,9 @@ test('#26 a message that is dead-lettered without a reason has none', async (t) 
 
 test('#27 a dead letter cannot be dead-lettered again, and stays', async (t) => {
   const broker = await startQueue(t, 'a');
-  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  await broker.settle('q', [settlementOf(await lock(broker), 'deadLetter')]);
   const dead = await lock(broker, DEAD);
-  const [outcome] = await broker.settle(DEAD, [having(dead, 'deadLetter')]);
+  const [outcome] = await broker.settle(DEAD, [settlementOf(dead, 'deadLetter')]);
   assert.equal(outcome?.error?.code, 'InvalidOperation');
   assert.equal(await broker.complete(dead), 200);
 });

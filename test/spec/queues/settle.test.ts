@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
-import {
-  expectStatus,
-  fromWire,
-  type Received,
-  type SettlementRequest,
-  type TestBroker,
-} from '../../support/test-broker.ts';
+import { expectStatus, fromWire, type TestBroker } from '../../support/test-broker.ts';
+import { bodies, DEAD, lock, settlementOf } from './queue.ts';
 
-const DEAD = 'q/$deadletterqueue';
 const LOCK_LOST =
   /The lock supplied is invalid\. Either the lock expired, or the message has already been removed from the queue\. For more information please see https:\/\/aka\.ms\/ServiceBusExceptions \./;
 
@@ -26,20 +20,6 @@ async function startWithBatch(t: TestContext, count: number): Promise<TestBroker
   expectStatus(await broker.sendBatch('q', batch), 201);
   return broker;
 }
-
-async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
-  const message = await broker.peekLock(path);
-  assert.ok(message, `${path} delivers a message`);
-  return message;
-}
-
-const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
-
-const having = (
-  { broker: { LockToken } }: Received,
-  outcome: SettlementRequest['outcome'],
-  options: object = {},
-): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
 
 test('#4 #B10 a completion removes the message and answers 200', async (t) => {
   const broker = await startQueue(t, 'x');
@@ -58,7 +38,7 @@ test('#5 #B14 a second completion of a message answers MessageLockLost', async (
   assert.equal(again.status, 404);
   assert.equal(again.headers.get('x-dynabus-error'), 'MessageLockLost');
   assert.match(again.text, LOCK_LOST);
-  const [outcome] = await broker.settle('q', [having(message, 'complete')]);
+  const [outcome] = await broker.settle('q', [settlementOf(message, 'complete')]);
   assert.equal(outcome?.settled, false);
   assert.equal(outcome?.error?.code, 'MessageLockLost');
   assert.match(outcome?.error?.message ?? '', LOCK_LOST);
@@ -105,11 +85,11 @@ test('a lock token of another queue settles no message in either queue', async (
 
 test('a lock token of a queue settles nothing in its dead-letter queue, and vice versa', async (t) => {
   const broker = await startQueue(t, 'dead', 'alive');
-  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  await broker.settle('q', [settlementOf(await lock(broker), 'deadLetter')]);
   const dead = await lock(broker, DEAD);
   const alive = await lock(broker);
-  assert.equal((await broker.settle('q', [having(dead, 'complete')]))[0]?.settled, false);
-  assert.equal((await broker.settle(DEAD, [having(alive, 'complete')]))[0]?.settled, false);
+  assert.equal((await broker.settle('q', [settlementOf(dead, 'complete')]))[0]?.settled, false);
+  assert.equal((await broker.settle(DEAD, [settlementOf(alive, 'complete')]))[0]?.settled, false);
   assert.equal(await broker.complete(dead), 200);
   assert.equal(await broker.complete(alive), 200);
 });
@@ -118,14 +98,14 @@ test('a call with several settlements answers their outcomes in the order of the
   const broker = await startWithBatch(t, 6);
   const [done, back, aside, dead, stale, held] = await broker.peekLockMany('q', 6);
   assert.ok(done && back && aside && dead && stale && held);
-  await broker.settle('q', [having(stale, 'complete')]);
+  await broker.settle('q', [settlementOf(stale, 'complete')]);
   const asked = [
-    having(stale, 'complete'),
-    having(dead, 'deadLetter', { deadLetterReason: 'no use' }),
+    settlementOf(stale, 'complete'),
+    settlementOf(dead, 'deadLetter', { deadLetterReason: 'no use' }),
     { lockToken: 'no guid', outcome: 'complete' as const },
-    having(done, 'complete'),
-    having(aside, 'defer'),
-    having(back, 'abandon'),
+    settlementOf(done, 'complete'),
+    settlementOf(aside, 'defer'),
+    settlementOf(back, 'abandon'),
   ];
   const outcomes = await broker.settle('q', asked);
   assert.deepEqual(
@@ -139,7 +119,7 @@ test('a call with several settlements answers their outcomes in the order of the
   // Only the abandoned message is available here, and only the dead-lettered one in the dead-letter queue.
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), [back.body]);
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), [dead.body]);
-  assert.equal((await broker.settle('q', [having(held, 'complete')]))[0]?.settled, true);
+  assert.equal((await broker.settle('q', [settlementOf(held, 'complete')]))[0]?.settled, true);
 });
 
 test('one call settles hundreds of messages in many blocks', async (t) => {
@@ -148,7 +128,7 @@ test('one call settles hundreds of messages in many blocks', async (t) => {
   assert.equal(locked.length, 700);
   const outcomes = await broker.settle(
     'q',
-    locked.map((message, i) => having(message, i % 7 === 0 ? 'abandon' : 'complete')),
+    locked.map((message, i) => settlementOf(message, i % 7 === 0 ? 'abandon' : 'complete')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   assert.deepEqual(
@@ -162,7 +142,7 @@ test('the messages of a batch can be settled one by one, in any order', async (t
   const locked = await broker.peekLockMany('q', 30);
   const shuffled = [...locked].sort((a, b) => a.broker.LockToken.localeCompare(b.broker.LockToken));
   for (const message of [...shuffled.slice(0, 10), ...shuffled.slice(10).reverse()]) {
-    assert.equal((await broker.settle('q', [having(message, 'complete')]))[0]?.settled, true);
+    assert.equal((await broker.settle('q', [settlementOf(message, 'complete')]))[0]?.settled, true);
   }
   broker.clock.advance({ days: 1 });
   assert.deepEqual(await broker.peekLockMany('q', 30), []);
@@ -173,7 +153,7 @@ test('messages of one batch can be settled by concurrent calls', async (t) => {
   const locked = await broker.peekLockMany('q', 30);
   const outcomes = await Promise.all(
     locked.map((message, i) =>
-      broker.settle('q', [having(message, i % 3 === 0 ? 'deadLetter' : 'complete')]),
+      broker.settle('q', [settlementOf(message, i % 3 === 0 ? 'deadLetter' : 'complete')]),
     ),
   );
   assert.ok(outcomes.flat().every(({ settled }) => settled));
@@ -187,8 +167,8 @@ test('exactly one of two simultaneous completions of a message succeeds', async 
   const broker = await startWithBatch(t, 20);
   for (const message of await broker.peekLockMany('q', 20)) {
     const [one, other] = await Promise.all([
-      broker.settle('q', [having(message, 'complete')]),
-      broker.settle('q', [having(message, 'complete')]),
+      broker.settle('q', [settlementOf(message, 'complete')]),
+      broker.settle('q', [settlementOf(message, 'complete')]),
     ]);
     assert.deepEqual([one[0]?.settled, other[0]?.settled].sort(), [false, true]);
   }
@@ -197,7 +177,7 @@ test('exactly one of two simultaneous completions of a message succeeds', async 
 test('a lock token that is twice in a call settles once and answers MessageLockLost the second time', async (t) => {
   const broker = await startWithBatch(t, 2);
   const message = await lock(broker);
-  const twice = [having(message, 'complete'), having(message, 'complete')];
+  const twice = [settlementOf(message, 'complete'), settlementOf(message, 'complete')];
   const outcomes = await broker.settle('q', twice);
   assert.deepEqual(
     outcomes.map(({ settled, error }) => [settled, error?.code]),
@@ -214,7 +194,10 @@ test('an old token of a message does not prevent its settlement by the valid tok
   const old = await lock(broker);
   assert.equal(await broker.abandon(old), 200);
   const live = await lock(broker);
-  const outcomes = await broker.settle('q', [having(old, 'complete'), having(live, 'complete')]);
+  const outcomes = await broker.settle('q', [
+    settlementOf(old, 'complete'),
+    settlementOf(live, 'complete'),
+  ]);
   assert.deepEqual(
     outcomes.map(({ settled }) => settled),
     [false, true],
@@ -224,7 +207,11 @@ test('an old token of a message does not prevent its settlement by the valid tok
 test('a receive call with settlements settles first and receives then', async (t) => {
   const broker = await startQueue(t, 'a', 'b', 'c');
   const [a, b] = [await lock(broker), await lock(broker)];
-  const settlements = [having(a, 'complete'), having(b, 'abandon'), having(a, 'complete')];
+  const settlements = [
+    settlementOf(a, 'complete'),
+    settlementOf(b, 'abandon'),
+    settlementOf(a, 'complete'),
+  ];
   const answer = await broker.request('POST', 'q/messages/head?timeout=0&maxMessages=10', {
     body: JSON.stringify({ settlements }),
   });
@@ -241,7 +228,7 @@ test('a receive call with settlements settles first and receives then', async (t
   assert.deepEqual(bodies(received), ['b', 'c']);
   const outcomes = await broker.settle(
     'q',
-    received.map((message) => having(message, 'complete')),
+    received.map((message) => settlementOf(message, 'complete')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
 });

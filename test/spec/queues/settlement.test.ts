@@ -4,11 +4,11 @@ import { expectStatus, type Received } from '../../support/test-broker.ts';
 import {
   bodies,
   DEAD,
-  having,
   lock,
   lockAndSettle,
   numbers,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
 } from './queue.ts';
@@ -27,13 +27,13 @@ test('one call settles messages in different ways and answers an outcome for eac
   await settleOne(broker, done, 'complete');
   const unknown = '7da9cfd5-40d5-4bb1-8d64-ec5a52e1c547';
   const settlements = [
-    having(complete, 'complete'),
-    having(done, 'complete'),
-    having(abandon, 'abandon', { properties: { tries: 1 } }),
+    settlementOf(complete, 'complete'),
+    settlementOf(done, 'complete'),
+    settlementOf(abandon, 'abandon', { properties: { tries: 1 } }),
     { lockToken: unknown, outcome: 'complete' as const },
-    having(defer, 'defer', { properties: { why: 'later' } }),
-    having(deadLetter, 'deadLetter', { deadLetterReason: 'bad' }),
-    having(alone, 'complete'),
+    settlementOf(defer, 'defer', { properties: { why: 'later' } }),
+    settlementOf(deadLetter, 'deadLetter', { deadLetterReason: 'bad' }),
+    settlementOf(alone, 'complete'),
   ];
   const outcomes = await broker.settle('q', settlements);
   assert.deepEqual(
@@ -54,8 +54,8 @@ test('a lock token that is twice in a call with different outcomes settles by th
   const broker = await startQueue(t, {}, 'a');
   const message = await lock(broker);
   const outcomes = await broker.settle('q', [
-    having(message, 'abandon'),
-    having(message, 'complete'),
+    settlementOf(message, 'abandon'),
+    settlementOf(message, 'complete'),
   ]);
   assert.deepEqual(
     outcomes.map(({ settled }) => settled),
@@ -72,7 +72,7 @@ test('#8 #B14 every settlement is refused once the lock has expired, and does no
   broker.clock.advance({ seconds: 30 });
   const answers = await broker.settle(
     'q',
-    held.map((message) => having(message, message.body as (typeof outcomes)[number])),
+    held.map((message) => settlementOf(message, message.body as (typeof outcomes)[number])),
   );
   assert.deepEqual(
     answers.map(({ error }) => error?.code),
@@ -87,7 +87,7 @@ for (const outcome of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
     const broker = await startQueue(t, {}, 'a');
     const message = await lockAndSettle(broker, outcome);
     for (const again of ['complete', 'abandon', 'defer', 'deadLetter'] as const) {
-      const [answer] = await broker.settle('q', [having(message, again)]);
+      const [answer] = await broker.settle('q', [settlementOf(message, again)]);
       assert.equal(answer?.error?.code, 'MessageLockLost', again);
     }
     expectStatus(await broker.renew(message), 404);
@@ -158,7 +158,7 @@ test('each message of a block keeps its own changed properties', async (t) => {
   const held = await broker.peekLockMany('q', 24);
   const outcomes = await broker.settle(
     'q',
-    held.map((message) => having(message, 'abandon', { properties: { who: message.body } })),
+    held.map((message) => settlementOf(message, 'abandon', { properties: { who: message.body } })),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   const again = await broker.peekLockMany('q', 24);
@@ -178,7 +178,7 @@ test('a message that is abandoned with a delay is skipped until its end, and the
   assert.deepEqual(bodies(held), ['c']);
   await broker.settle(
     'q',
-    held.map((message) => having(message, 'abandon')),
+    held.map((message) => settlementOf(message, 'abandon')),
   );
   broker.clock.advance({ ms: 1 });
   const all = await broker.peekLockMany('q', 10);
@@ -213,7 +213,7 @@ test('each delay of the abandoned messages of a batch ends at its own instant, w
   await sendTogether(broker, bodiesOf(6));
   const held = await broker.peekLockMany('q', 6);
   const settlements = held.map((message, i) =>
-    having(message, 'abandon', {
+    settlementOf(message, 'abandon', {
       delaySeconds: 10 * (6 - i),
       ...(i % 2 === 0 ? { properties: { i } } : {}),
     }),
@@ -234,7 +234,7 @@ test('one call settles 1,000 messages in four ways', async (t) => {
   const ways = ['complete', 'abandon', 'defer', 'deadLetter'] as const;
   const outcomes = await broker.settle(
     'q',
-    held.map((message, i) => having(message, ways[i % 4] ?? 'complete')),
+    held.map((message, i) => settlementOf(message, ways[i % 4] ?? 'complete')),
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   const { active, deadLetter } = await broker.runtimeProperties('q');

@@ -6,13 +6,13 @@ import {
   DEAD,
   deadLetters,
   EXPIRED,
-  having,
   lock,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   settleOne,
   startQueue,
-  withBroker,
 } from './queue.ts';
 
 const DEAD_LETTER = { DeadLetteringOnMessageExpiration: 'true' };
@@ -110,14 +110,14 @@ test('#46 a message that is abandoned after its expiry with changed properties i
 test('#46 only that message of a batch is dead-lettered which is abandoned after its expiry', async (t) => {
   const broker = await startQueue(t, DEAD_LETTER);
   await sendTogether(broker, [
-    withBroker('a', { TimeToLive: 2 }),
-    withBroker('b', { TimeToLive: 2 }),
+    messageOf('a', { TimeToLive: 2 }),
+    messageOf('b', { TimeToLive: 2 }),
     'c',
   ]);
   const [a, b, c] = await broker.peekLockMany('q', 3);
   assert.ok(a && b && c);
   broker.clock.advance({ seconds: 3 });
-  await broker.settle('q', [having(a, 'abandon'), having(c, 'abandon')]);
+  await broker.settle('q', [settlementOf(a, 'abandon'), settlementOf(c, 'abandon')]);
   assert.deepEqual(bodies(await broker.peekLockMany('q', 3)), ['c']);
   await settleOne(broker, b, 'complete');
   assert.deepEqual(await deadLetters(broker), [['a', ...EXPIRED]]);

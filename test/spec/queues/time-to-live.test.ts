@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
-import { bodies, DEAD, instant, lock, sendTogether, startQueue, withBroker } from './queue.ts';
+import { bodies, DEAD, instant, lock, messageOf, sendTogether, startQueue } from './queue.ts';
 
 const LARGEST_TIME_SPAN = 922_337_203_685.477_54;
 
@@ -23,8 +23,8 @@ test('#41 #A1 #A2 a message expires its time to live after it was enqueued', asy
   const broker = await startQueue(t);
   broker.clock.advance({ minutes: 1 });
   await sendTogether(broker, [
-    withBroker('a', { TimeToLive: 10 }),
-    withBroker('b', { TimeToLiveTimeSpan: '1.00:00:00' }),
+    messageOf('a', { TimeToLive: 10 }),
+    messageOf('b', { TimeToLiveTimeSpan: '1.00:00:00' }),
   ]);
   broker.clock.advance({ seconds: 5 });
   const [a, b] = await broker.peekLockMany('q', 2);
@@ -63,10 +63,10 @@ test('#A8 a message with a time to live of 1 ms expires before it is received', 
 test('#A1 each message of a batch expires by its own time to live', async (t) => {
   const broker = await startQueue(t);
   await sendTogether(broker, [
-    withBroker('a', { TimeToLive: 30 }),
-    withBroker('b', { TimeToLive: 10 }),
+    messageOf('a', { TimeToLive: 30 }),
+    messageOf('b', { TimeToLive: 10 }),
     'c',
-    withBroker('d', { TimeToLive: 20 }),
+    messageOf('d', { TimeToLive: 20 }),
   ]);
   broker.clock.advance({ seconds: 20 });
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['a', 'c']);
@@ -140,7 +140,7 @@ test('#54 #A12 peek shows the expiry by the TimeToLive of the message', async (t
 test('#55 #A9 the time to live of a scheduled message counts from its scheduled instant', async (t) => {
   const broker = await startQueue(t);
   const ScheduledEnqueueTimeUtc = instant({ seconds: 300 });
-  const message = withBroker('a', { ScheduledEnqueueTimeUtc, TimeToLive: 600 });
+  const message = messageOf('a', { ScheduledEnqueueTimeUtc, TimeToLive: 600 });
   await broker.schedule('q', [message]);
   assert.equal((await peekOne(broker)).broker['ExpiresAtUtc'], instant({ seconds: 900 }));
   broker.clock.advance({ minutes: 15, ms: -1 });
@@ -172,7 +172,7 @@ for (const TimeToLive of [0, -1, -0.001]) {
 
 test('#A10 a lowered default applies to stored messages without a time to live, and not to others', async (t) => {
   const broker = await startQueue(t, { DefaultMessageTimeToLive: 'PT1H' });
-  await sendTogether(broker, [withBroker('own', { TimeToLive: 1800 }), 'relying']);
+  await sendTogether(broker, [messageOf('own', { TimeToLive: 1800 }), 'relying']);
   expectStatus(await broker.updateQueue('q', { DefaultMessageTimeToLive: 'PT1M' }), 200);
   broker.clock.advance({ minutes: 1 });
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['own']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { expectStatus } from '../../support/test-broker.ts';
-import { having } from '../queues/queue.ts';
+import { settlementOf } from '../queues/queue.ts';
 import {
   drain,
   inSession,
@@ -85,9 +85,9 @@ test('settling in a session costs the write units of a plain queue, and at most 
     const session = await fixture.accept('a');
     const [one] = await broker.peekLockMany('plain', 1);
     assert.ok(one);
-    const plain = await broker.units(() => broker.settle('plain', [having(one, outcome)]));
+    const plain = await broker.units(() => broker.settle('plain', [settlementOf(one, outcome)]));
     const mine = await lockOne(session);
-    const inside = await broker.units(() => session.settle([having(mine, outcome)]));
+    const inside = await broker.units(() => session.settle([settlementOf(mine, outcome)]));
     t.diagnostic(`${outcome}: ${JSON.stringify({ plain, inside })}`);
     assert.ok(inside.write <= plain.write, `${outcome}: ${inside.write} write units`);
     assert.ok(inside.read <= plain.read + 1, `${outcome}: ${inside.read} read units`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acceptRaw } from '../../support/test-session.ts';
-import { bodies, having, numbers } from '../queues/queue.ts';
+import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   drain,
   ENTITIES,
@@ -44,7 +44,7 @@ for (const entity of ENTITIES) {
       ],
     );
     // The dead-letter queue locks single messages, not sessions.
-    const settled = await broker.settle(dead, [having(held[0] ?? assert.fail(), 'complete')]);
+    const settled = await broker.settle(dead, [settlementOf(held[0] ?? assert.fail(), 'complete')]);
     assert.equal(settled[0]?.settled, true);
     fixture.endLocks();
     assert.equal((await broker.receiveAndDeleteMany(dead, 10)).length, 2);
@@ -100,7 +100,7 @@ test('the dead-letter queue of a session queue refuses calls that name a session
   // Messages can be deferred there, as in any dead-letter queue.
   const [held] = await fixture.broker.peekLockMany(fixture.dead, 1);
   assert.ok(held);
-  await fixture.broker.settle(fixture.dead, [having(held, 'defer')]);
+  await fixture.broker.settle(fixture.dead, [settlementOf(held, 'defer')]);
   assert.deepEqual(bodies(await fixture.broker.receiveDeferred(fixture.dead, numbers([held]))), [
     '1',
   ]);

@@ -17,7 +17,7 @@ import {
   type TestSession,
 } from '../../support/test-session.ts';
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
-import { having } from '../queues/queue.ts';
+import { settlementOf } from '../queues/queue.ts';
 
 /** Shared by the tests of sessions: an entity that requires sessions, and short calls for them. */
 
@@ -166,7 +166,7 @@ export async function settleAll(
   outcome: SettlementRequest['outcome'] = 'complete',
   options: object = {},
 ): Promise<void> {
-  const outcomes = await session.settle(messages.map((one) => having(one, outcome, options)));
+  const outcomes = await session.settle(messages.map((one) => settlementOf(one, outcome, options)));
   for (const { settled, error } of outcomes) assert.ok(settled, error?.message);
 }
 
@@ -176,7 +176,7 @@ export async function settleError(
   message: Received,
   outcome: SettlementRequest['outcome'] = 'complete',
 ): Promise<string | undefined> {
-  const [answer] = await session.settle([having(message, outcome)]);
+  const [answer] = await session.settle([settlementOf(message, outcome)]);
   assert.equal(answer?.settled, answer?.error === undefined);
   return answer?.error?.code;
 }

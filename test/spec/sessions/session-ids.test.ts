@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, having, numbers } from '../queues/queue.ts';
+import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   drain,
   ENTITIES,
@@ -91,7 +91,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
     const [first, second] = await session.peekLockMany(5);
     assert.ok(first && second);
     assert.deepEqual([first.body, first.broker['SessionId']], [`${index}`, session.id]);
-    await session.settle([having(first, 'complete'), having(second, 'defer')]);
+    await session.settle([settlementOf(first, 'complete'), settlementOf(second, 'defer')]);
     await session.setState(`of ${index}`);
     found.push(session.id);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, having } from '../queues/queue.ts';
+import { bodies, settlementOf } from '../queues/queue.ts';
 import {
   deliveryCounts,
   drain,
@@ -228,7 +228,7 @@ test('an abandon with a delay is refused in a session, because its order is stri
   await fixture.send('a', '1', '2');
   const session = await fixture.next();
   const message = await lockOne(session);
-  const [outcome] = await session.settle([having(message, 'abandon', { delaySeconds: 5 })]);
+  const [outcome] = await session.settle([settlementOf(message, 'abandon', { delaySeconds: 5 })]);
   assert.equal(outcome?.error?.code, 'InvalidOperation');
   await settleAll(session, [message]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { expectStatus, fromWire } from '../../support/test-broker.ts';
-import { bodies, having, numbers } from '../queues/queue.ts';
+import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   deliveryCounts,
   drain,
@@ -127,7 +127,7 @@ test('one call settles messages of a session and receives the next ones', async 
   const [first, second] = await session.peekLockMany(2);
   assert.ok(first && second);
   const body = JSON.stringify({
-    settlements: [having(first, 'complete'), having(second, 'abandon')],
+    settlements: [settlementOf(first, 'complete'), settlementOf(second, 'abandon')],
   });
   const answer = await session.request('POST', 'messages/head?timeout=0&maxMessages=2', { body });
   expectStatus(answer, 200);
@@ -145,7 +145,7 @@ test('one call settles messages of a session and receives the next ones', async 
 
   fixture.endLocks();
   const late = await session.request('POST', 'messages/head?timeout=0&maxMessages=2', {
-    body: JSON.stringify({ settlements: received.map((one) => having(one, 'complete')) }),
+    body: JSON.stringify({ settlements: received.map((one) => settlementOf(one, 'complete')) }),
   });
   expectStatus(late, 200);
   const outcome = late.json<{

@@ -8,12 +8,12 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 import {
   bodies,
   DEAD,
-  having,
   instant,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   startQueue,
-  withBroker,
 } from '../queues/queue.ts';
 
 /** After a sweep each minute for an hour there is no cleanup left to do. */
@@ -32,13 +32,13 @@ async function fill(broker: TestBroker): Promise<void> {
   const large = randomBytes(60 * 1024).toString('base64');
   const sent = Array.from({ length: 200 }, (_, i) => `${i}`.padEnd(400, '.'));
   await sendTogether(broker, sent);
-  await sendTogether(broker, [large, large, withBroker(large, at), withBroker('small', at)]);
+  await sendTogether(broker, [large, large, messageOf(large, at), messageOf('small', at)]);
   const held = await broker.peekLockMany('q', 120);
   const ways = ['deadLetter', 'defer', 'abandon', 'complete'] as const;
   await broker.settle(
     'q',
     held.map((message, i) =>
-      having(message, ways[i % 4] ?? 'complete', i % 4 === 2 ? { properties: { i } } : {}),
+      settlementOf(message, ways[i % 4] ?? 'complete', i % 4 === 2 ? { properties: { i } } : {}),
     ),
   );
 }
@@ -142,7 +142,7 @@ test('received, completed, cancelled and deleted messages leave no items, withou
   const held = await broker.peekLockMany('q', 1000);
   await broker.settle(
     'q',
-    held.map((message) => having(message, 'complete')),
+    held.map((message) => settlementOf(message, 'complete')),
   );
   await broker.receiveAndDeleteMany(DEAD, 1000);
   assert.deepEqual([await broker.peek('q'), await broker.peek(DEAD)], [[], []]);

@@ -6,12 +6,12 @@ import {
   bodies,
   DEAD,
   deadLetters,
-  having,
   instant,
   lockAndSettle,
+  messageOf,
   sendTogether,
+  settlementOf,
   startQueue,
-  withBroker,
 } from '../queues/queue.ts';
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
@@ -29,8 +29,8 @@ async function stepsOf(broker: TestBroker, between: Sweep): Promise<unknown[]> {
   };
   const receive = (path: string) => async () => bodies(await broker.peekLockMany(path, 10));
   const at = (seconds: number) => ({ ScheduledEnqueueTimeUtc: instant({ seconds }) });
-  await step(() => broker.schedule('q', [withBroker('s60', at(60)), withBroker('s90', at(90))]));
-  await step(() => sendTogether(broker, ['a', withBroker('ttl', { TimeToLive: 45 }), 'b']));
+  await step(() => broker.schedule('q', [messageOf('s60', at(60)), messageOf('s90', at(90))]));
+  await step(() => sendTogether(broker, ['a', messageOf('ttl', { TimeToLive: 45 }), 'b']));
   await step(receive('q'));
   broker.clock.advance({ seconds: 31 });
   await step(async () => (await broker.peek('q')).map(({ body, broker: b }) => [body, b.State]));
@@ -78,7 +78,7 @@ test('two concurrent sweeps activate and dead-letter each message once', async (
   for (let i = 0; i < 5; i++) {
     await broker.schedule(
       'q',
-      named(100).map((body) => withBroker(`${i}${body}`, at)),
+      named(100).map((body) => messageOf(`${i}${body}`, at)),
     );
   }
   await sendTogether(broker, named(100));
@@ -108,7 +108,7 @@ test('sweeps that run beside sends, receives and settlements neither lose nor du
       if (held.length === 0) continue;
       const outcomes = await one.settle(
         'q',
-        held.map((message, k) => having(message, k === 2 ? 'abandon' : 'complete')),
+        held.map((message, k) => settlementOf(message, k === 2 ? 'abandon' : 'complete')),
       );
       done.push(...bodies(held.filter((_, k) => k < 2 && outcomes[k]?.settled === true)));
     }
@@ -175,7 +175,7 @@ test('a hundred queues with expired and scheduled messages cost the second sweep
     names.map(async (name) => {
       expectStatus(await broker.createQueue(name, { DefaultMessageTimeToLive: 'PT1M' }), 201);
       expectStatus(await broker.send(name, 'a'), 201);
-      await broker.schedule(name, [withBroker('s', at)]);
+      await broker.schedule(name, [messageOf('s', at)]);
     }),
   );
   broker.clock.advance({ minutes: 2 });
@@ -191,7 +191,7 @@ test('the sweep activates due messages, so that the next receiver need not', asy
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await broker.schedule(
     'q',
-    named(500).map((body) => withBroker(body, at)),
+    named(500).map((body) => messageOf(body, at)),
   );
   broker.clock.advance({ minutes: 1 });
   const { write } = await broker.units(() => broker.sweep());

@@ -15,7 +15,7 @@ import {
   sql,
   subscription,
 } from '../../support/topic-entities.ts';
-import { instant, numbers, withBroker } from '../queues/queue.ts';
+import { instant, messageOf, numbers } from '../queues/queue.ts';
 
 const S = subscription('s');
 const IN_10 = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
@@ -44,7 +44,7 @@ test('#66 a message scheduled at a topic is counted there, and not in its subscr
 
 test('#63 #66 a due message gets a new sequence number, and its scheduled time as EnqueuedTimeUtc', async (t) => {
   const broker = await start(t);
-  const [scheduled] = await broker.schedule('t', [withBroker('x', IN_10)]);
+  const [scheduled] = await broker.schedule('t', [messageOf('x', IN_10)]);
   expectStatus(await broker.send('t', 'y'), 201);
   broker.clock.advance({ seconds: 15 });
   const [y, x] = await drain(broker, S);
@@ -64,7 +64,7 @@ test('a send is answered with 504 if only the scheduled part of its batch was st
   });
   t.after(() => client.destroy());
   const sender = await startBroker(t, { client, beside: broker });
-  const answer = await sender.sendBatch('t', [withBroker('later', IN_10), { Body: 'now' }]);
+  const answer = await sender.sendBatch('t', [messageOf('later', IN_10), { Body: 'now' }]);
   assert.equal(answer.status, 504, answer.text);
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 2 });
 });
@@ -72,7 +72,7 @@ test('a send is answered with 504 if only the scheduled part of its batch was st
 test('each subscription gets a scheduled batch in the order of its times', async (t) => {
   const broker = await start(t);
   await createSubscription(broker, subscription('too'));
-  const batch = [withBroker('20', IN_20), { Body: 'now' }, withBroker('10', IN_10)];
+  const batch = [messageOf('20', IN_20), { Body: 'now' }, messageOf('10', IN_10)];
   expectStatus(await broker.sendBatch('t', batch), 201);
   assert.deepEqual(await drainBodies(broker, S), ['now']);
   broker.clock.advance({ seconds: 20 });
@@ -129,7 +129,7 @@ test('a scheduled message that matches no subscription when it comes due is dele
 
 test('#61 a message scheduled at a topic is cancelled there, and reaches no subscription', async (t) => {
   const broker = await start(t);
-  const batch = [withBroker('a', IN_10), withBroker('b', IN_10)];
+  const batch = [messageOf('a', IN_10), messageOf('b', IN_10)];
   const [a = 0] = await broker.schedule('t', batch);
   expectStatus(await broker.cancelScheduled('t', [a]), 200);
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 1 });
@@ -139,10 +139,7 @@ test('#61 a message scheduled at a topic is cancelled there, and reaches no subs
 
 test('#62 cancelling at a topic fails for an unknown, a cancelled and a due message', async (t) => {
   const broker = await start(t);
-  const [a = 0, b = 0] = await broker.schedule('t', [
-    withBroker('a', IN_10),
-    withBroker('b', IN_20),
-  ]);
+  const [a = 0, b = 0] = await broker.schedule('t', [messageOf('a', IN_10), messageOf('b', IN_20)]);
   for (const number of [99, b]) {
     if (number === b) expectStatus(await broker.cancelScheduled('t', [b]), 200);
     const refused = await broker.cancelScheduled('t', [number]);
@@ -156,7 +153,7 @@ test('#62 cancelling at a topic fails for an unknown, a cancelled and a due mess
 
 test('cancelling at a subscription is refused, since nothing is scheduled there', async (t) => {
   const broker = await start(t);
-  const [number = 0] = await broker.schedule('t', [withBroker('a', IN_10)]);
+  const [number = 0] = await broker.schedule('t', [messageOf('a', IN_10)]);
   const refused = await broker.cancelScheduled(S, [number]);
   assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 1 });
@@ -202,10 +199,10 @@ test('a batch that is refused because no subscription matches stores nothing, no
   const broker = await startBroker(t);
   await createTopic(broker, 't', { FilteringMessagesBeforePublishing: 'true' });
   await createRuledSubscription(broker, S, { red: { filter: sql("color = 'red'") } });
-  const refused = await broker.sendBatch('t', [withBroker('later', IN_10), { Body: 'grey' }]);
+  const refused = await broker.sendBatch('t', [messageOf('later', IN_10), { Body: 'grey' }]);
   assert.equal(refused.headers.get('x-dynabus-error'), 'NoMatchingSubscription');
   assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
   const red = { Body: 'red', UserProperties: { color: 'red' } };
-  expectStatus(await broker.sendBatch('t', [withBroker('later', IN_10), red]), 201);
+  expectStatus(await broker.sendBatch('t', [messageOf('later', IN_10), red]), 201);
   assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 1 });
 });

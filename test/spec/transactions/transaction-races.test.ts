@@ -4,7 +4,7 @@ import { type InterposingClient, interposingClient } from '../../support/interpo
 import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
-import { bodies, having } from '../queues/queue.ts';
+import { bodies, settlementOf } from '../queues/queue.ts';
 import { commit, refusalOf, sending, settling, transact } from './transaction.ts';
 
 /** Changes by other processes after a transaction has read the stored state and before it writes. */
@@ -34,7 +34,7 @@ test('#129 a transaction that loses a lock before its write is refused, and the 
   const [a, b] = held;
   assert.ok(a && b);
   meanwhile(async () => {
-    await quick.settle('q', [having(b, 'complete')]);
+    await quick.settle('q', [settlementOf(b, 'complete')]);
   });
   const answer = await transact(slow, [
     sending('q', 'new'),
@@ -56,7 +56,7 @@ test('a transaction succeeds although other messages of its block are settled be
   t.after(() => stored.close());
   const id = await stored.idOf('q');
   meanwhile(async () => {
-    await quick.settle('q', [having(b, 'complete'), having(c, 'deadLetter')]);
+    await quick.settle('q', [settlementOf(b, 'complete'), settlementOf(c, 'deadLetter')]);
   });
   await commit(slow, [settling('complete', 'q', a), sending('q', 'new')]);
   assert.deepEqual(bodies(await slow.peek('q')), ['new']);
