@@ -8,12 +8,12 @@ import {
 import { engineClient } from './start-broker.ts';
 
 /**
- * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or for good
- * (`full`), or it is given up and carried out late, at `arrive`, or it is overtaken by those that were late. A function is something
- * that happens before the try fails.
+ * The outcome of one attempt of a request: it succeeds and its answer is lost; it is refused for the moment, or
+ * for good (`full`); it fails and arrives late, at the call of `arrive`; or it succeeds after all late attempts
+ * have arrived (`overtaken`). A function runs before the attempt fails.
  */
 export type Try =
-  | 'unheard'
+  | 'answer-lost'
   | 'conflict'
   | 'throttled'
   | 'full'
@@ -52,7 +52,7 @@ export function startTries(): TriesClient {
           return await handle(args);
         }
         if (fate === 'late') late.push(() => handle(args));
-        if (fate === 'unheard') await Promise.allSettled([handle(args)]);
+        if (fate === 'answer-lost') await Promise.allSettled([handle(args)]);
         while (typeof left[0] === 'function') await (left.shift() as () => Promise<unknown>)();
         if (fate === 'conflict' || fate === 'throttled' || fate === 'full') {
           throw refusal(commandName, fate);

@@ -56,7 +56,7 @@ test('a renewal whose first answer is lost returns the new end of the lock', asy
   const { broker, tries } = await start(t);
   const message = await lockOne(broker);
   broker.clock.advance({ seconds: 1 });
-  tries.next('UpdateItemCommand', ['unheard']);
+  tries.next('UpdateItemCommand', ['answer-lost']);
   const answer = await broker.renew(message);
   expectStatus(answer, 200);
   const { LockedUntilUtc } = JSON.parse(answer.headers.get('brokerproperties') ?? answer.text);
@@ -111,7 +111,7 @@ test('an accept that arrives late does not lock a session that was released sinc
 
 test('an accept of a session succeeds although the answer to its write is lost', async (t) => {
   const { broker, tries } = await start(t);
-  tries.next('UpdateItemCommand', ['unheard']);
+  tries.next('UpdateItemCommand', ['answer-lost']);
   const session = await acceptSession(broker, 's', 'a');
   await session.setState('held');
   assert.equal(await session.state(), 'held');
@@ -137,7 +137,7 @@ for (const delaySeconds of [undefined, 10]) {
   test(`${how} whose answer is lost is reported as settled`, async (t) => {
     const { broker, tries } = await start(t);
     const message = await lockOne(broker);
-    tries.next('UpdateItemCommand', ['unheard']);
+    tries.next('UpdateItemCommand', ['answer-lost']);
     const [outcome] = await broker.settle('q', [
       {
         lockToken: message.broker.LockToken,
@@ -156,7 +156,7 @@ test('an abandon whose answer is lost answers 504, not MessageLockLost, if anoth
   const there = await startBroker(t, { beside: broker });
   const message = await lockOne(broker);
   tries.next('UpdateItemCommand', [
-    'unheard',
+    'answer-lost',
     async () => {
       assert.ok(await there.peekLock('q'));
     },
@@ -167,7 +167,7 @@ test('an abandon whose answer is lost answers 504, not MessageLockLost, if anoth
 test('a receive-and-delete whose answer is lost answers 504, not 204', async (t) => {
   const { broker, tries } = await start(t);
   expectStatus(await broker.send('q', 'm'), 201);
-  tries.next('DeleteItemCommand', ['unheard']);
+  tries.next('DeleteItemCommand', ['answer-lost']);
   expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
 });
 
@@ -194,7 +194,7 @@ test('a session whose release loses its answer can be accepted again', async (t)
   const { broker, tries } = await start(t);
   const session = await acceptSession(broker, 's', 'a');
   expectStatus(await broker.send('s', 'm', { SessionId: 'a' }), 201);
-  tries.next('UpdateItemCommand', ['unheard']);
+  tries.next('UpdateItemCommand', ['answer-lost']);
   await session.release();
   assert.equal((await acceptNext(broker, 's'))?.id, 'a');
 });

@@ -122,7 +122,7 @@ for (const { name, prepare } of CASES) {
       const { to, completeAll, properties } = await prepare(fixture);
       let completed: readonly string[] = [];
       fixture.tries.next('PutItemCommand', [
-        'unheard',
+        'answer-lost',
         async () => {
           completed = await completeAll();
         },
@@ -146,7 +146,7 @@ for (const { name, prepare } of CASES) {
     test(`${what} to ${name} whose send lost its answer is acknowledged if it is still stored`, async (t) => {
       const fixture = await start(t);
       const { to, completeAll, properties } = await prepare(fixture);
-      fixture.tries.next('PutItemCommand', ['unheard']);
+      fixture.tries.next('PutItemCommand', ['answer-lost']);
       expectStatus(await sendTo(fixture, to, properties), 201);
       assert.equal((await completeAll()).length, count);
     });

@@ -28,7 +28,7 @@ test('a completion that may have succeeded answers 504, not MessageLockLost', as
   expectStatus(await broker.send('q', 'm'), 201);
   const message = await broker.peekLock('q');
   assert.ok(message);
-  tries.next('DeleteItemCommand', ['unheard', 'conflict']);
+  tries.next('DeleteItemCommand', ['answer-lost', 'conflict']);
   assert.equal(await broker.complete(message), 504);
 });
 
@@ -44,7 +44,7 @@ test('a message whose dead-lettering lost its answer keeps its body', async (t) 
   );
   const [message] = await broker.peekLockMany('q', 2);
   assert.ok(message);
-  tries.next('TransactWriteItemsCommand', ['unheard', 'conflict']);
+  tries.next('TransactWriteItemsCommand', ['answer-lost', 'conflict']);
   const [outcome] = await broker.settle('q', [
     { lockToken: message.broker.LockToken, outcome: 'deadLetter' },
   ]);
@@ -60,7 +60,7 @@ test('messages whose send lost its answer, and that were received meanwhile, are
   const receiveAll = async () => {
     received += (await broker.receiveAndDeleteMany('q', 40)).length;
   };
-  tries.next('TransactWriteItemsCommand', ['unheard', receiveAll, 'conflict']);
+  tries.next('TransactWriteItemsCommand', ['answer-lost', receiveAll, 'conflict']);
   expectStatus(await broker.sendBatch('q', batch), 504);
   assert.equal(received, 40);
   assert.deepEqual(await broker.peek('q'), []);
@@ -72,7 +72,7 @@ test('row 18: a write transaction that may have succeeded answers 504, even if i
   const receiveAll = async () => {
     assert.equal((await broker.receiveAndDeleteMany('q', 40)).length, 40);
   };
-  tries.next('TransactWriteItemsCommand', ['unheard', receiveAll, 'full']);
+  tries.next('TransactWriteItemsCommand', ['answer-lost', receiveAll, 'full']);
   expectStatus(await broker.sendBatch('q', batch), 504);
 });
 
@@ -93,7 +93,7 @@ test('a session state whose write loses its answer just before the session is re
   const { id: sessionId, lock: sessionLock, lockedUntilUtc } = held;
   const elsewhere = new TestSession(there, 's', { sessionId, sessionLock, lockedUntilUtc });
   const state = 'x'.repeat(1000);
-  tries.next('UpdateItemCommand', ['unheard', () => elsewhere.release()]);
+  tries.next('UpdateItemCommand', ['answer-lost', () => elsewhere.release()]);
   const answer = await held.request('PUT', 'sessions/$state', { body: state });
   await here.units(async () => {});
   assert.equal(await (await acceptSession(there, 's', 'a')).state(), state);
