@@ -10,6 +10,7 @@ const RUNNER = join('test', 'runner');
 const REPORTER = 'reporter';
 const PROCESS_START = 'process-start';
 const SERVER = 'local-server';
+const NUMBER_DIGITS = 4;
 
 /** Paths of built modules. */
 export interface Bundles {
@@ -32,7 +33,8 @@ export async function bundleTests(root: string, files: readonly string[]): Promi
   mkdirSync(output, { recursive: true });
   const groups = groupsOf(files);
   const entries = groups.map(({ name, files, engine }, number) => {
-    const entry = `${number}-${name.replaceAll(/\W/g, '-')}.${engine}.test`;
+    // The runner begins with the first in the order of names.
+    const entry = `${String(number).padStart(NUMBER_DIGITS, '0')}-${name.replaceAll(/\W/g, '-')}.${engine}.test`;
     const imports = files.map((file) => `import ${JSON.stringify(resolve(root, file))};\n`);
     writeFileSync(join(output, `${entry}.ts`), imports.join(''));
     return entry;

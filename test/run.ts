@@ -107,8 +107,8 @@ async function runTests(bundles: Bundles, { variables }: StartedEngines): Promis
       '--test',
       `--test-reporter=${pathToFileURL(bundles.reporter).href}`,
       '--test-reporter-destination=stdout',
-      // Many tests wait: for the engine, for a lock to run out. Half as many again keep all cores busy.
-      `--test-concurrency=${Math.ceil(1.5 * Math.max(2, availableParallelism()))}`,
+      // About half of the processes wait, for a child process or the engine.
+      `--test-concurrency=${2 * Math.max(2, availableParallelism())}`,
       `--test-timeout=${PROCESS_MINUTES_MAX[isSearch ? 'search' : 'usual'] * MINUTE}`,
       ...bundles.tests,
     ],

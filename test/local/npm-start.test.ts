@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findLauncher, hasEnded, type ProcessInfo } from '../../local/launcher.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { isMore } from '../runner/more.ts';
 import { RawSession, sourceOf } from '../support/raw-session.ts';
 import {
   curlLines,
@@ -29,6 +30,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
 /** The signals that end npm. SIGINT does not: npm forwards it to the script's shell, which ignores it. */
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGKILL'] as const;
+const PLACES = ['in memory', 'with --data'] as const;
+/** Every engine with both places, every signal with data; `npm run test:more` takes all of them together. */
+const USUAL = [
+  'SIGTERM: dynamodb-local, with --data',
+  'SIGKILL: dynamodb-local, in memory',
+  'SIGHUP: dynoxide, with --data',
+  'SIGKILL: dynoxide, with --data',
+  'SIGTERM: dynoxide, in memory',
+];
 /** Two seconds on an idle machine; tests run in parallel with others. */
 const END_MS_MAX = 5000;
 
@@ -81,10 +91,10 @@ async function requireFree(port: number): Promise<void> {
 
 for (const engine of ENGINES) {
   for (const signal of SIGNALS) {
-    for (const where of ['in memory', 'with --data'] as const) {
-      // In memory, one signal that npm can handle and one that it cannot are enough.
-      if (where === 'in memory' && !['SIGTERM', 'SIGKILL'].includes(signal)) continue;
-      test(`the server and its engine end when a script ends npm by ${signal}: ${engine}, ${where}`, async (t) => {
+    for (const where of PLACES) {
+      const how = `${signal}: ${engine}, ${where}`;
+      if (!isMore() && !USUAL.includes(how)) continue;
+      test(`the server and its engine end when a script ends npm by ${how}`, async (t) => {
         const port = await freePort();
         const data = where === 'with --data' ? ['--data', temporaryDirectory(t)] : [];
         const args = ['--engine', engine, ...data];
