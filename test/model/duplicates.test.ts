@@ -5,12 +5,12 @@ import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { mortalClient } from '../support/mortal-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
-import { deaths, type Mishap, NO_MISHAP, RetryingSender } from './support/retrying-sender.ts';
+import { crashes, NO_FAULT, type ProcessFault, RetryingSender } from './support/retrying-sender.ts';
 
 /**
- * Senders that try again until they hear of success, through processes that die and a database that
- * loses requests and answers; each message has several senders, in batches that overlap. Meanwhile
- * others take what arrives. In the end each message came exactly once. The seed repeats all choices.
+ * Duplicate detection under failures. Several senders send each message, in batches that overlap, and
+ * repeat each batch until it is accepted, through processes that crash and a database that loses requests
+ * and answers. Meanwhile others receive. Each message arrives exactly once. The seed repeats all choices.
  */
 
 const SEED = seedOfRun();
@@ -24,7 +24,7 @@ const RATES: readonly FaultRates[] = [
   { requestLost: 0.02, answerLost: 0.06, throttled: 0.01, failed: 0.02, slow: 0.05 },
 ];
 
-test(`each of ${MESSAGES} messages of senders that try again comes exactly once (seed ${SEED})`, async (t) => {
+test(`each of ${MESSAGES} messages arrives exactly once although senders repeat their batches (seed ${SEED})`, async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', DETECTING), 201);
   const senders = await startSenders(t, broker);
@@ -51,7 +51,7 @@ test(`each of ${MESSAGES} messages of senders that try again comes exactly once 
   isOver = true;
   await receiving;
   broker.clock.advance({ minutes: 2 });
-  // A process that remembers nothing of what was due before.
+  // A new process has no hints about earlier due times.
   const last = await startBroker(t, { beside: broker });
   while ((await take(last)) > 0);
 
@@ -67,27 +67,27 @@ test(`each of ${MESSAGES} messages of senders that try again comes exactly once 
   assert.ok(work.sends > MESSAGES, 'no message ever had two senders');
 });
 
-/** Eight processes: two whose database fails in one way, two in another, and four that die. */
+/** Eight senders: two for each of two rates of database faults, and four whose processes crash. */
 async function startSenders(t: TestContext, broker: TestBroker): Promise<RetryingSender[]> {
   const senders: RetryingSender[] = [];
-  const add = (beside: TestBroker, mishap: Mishap) =>
-    senders.push(new RetryingSender(beside, mishap, new LoadRandom(`${SEED}:${senders.length}`)));
+  const add = (beside: TestBroker, fault: ProcessFault) =>
+    senders.push(new RetryingSender(beside, fault, new LoadRandom(`${SEED}:${senders.length}`)));
   for (const [i, rates] of RATES.entries()) {
     const faults = startFaults();
     t.after(() => faults.client.destroy());
     const beside = await startBroker(t, { beside: broker, client: faults.client });
-    for (let n = 0; n < 2; n++) add(beside, NO_MISHAP);
+    for (let n = 0; n < 2; n++) add(beside, NO_FAULT);
     faults.start(`${SEED}:faults${i}`, rates);
   }
   for (let i = 0; i < 4; i++) {
     const mortal = mortalClient();
     t.after(() => mortal.client.destroy());
-    add(await startBroker(t, { beside: broker, client: mortal.client }), deaths(mortal, 0.3));
+    add(await startBroker(t, { beside: broker, client: mortal.client }), crashes(mortal, 0.3));
   }
   return senders;
 }
 
-/** Hands out batches until each message was part of one, and many of several. */
+/** Hands out batches until each message was in at least one, and many messages in several. */
 class Work {
   readonly ids = Array.from({ length: MESSAGES }, (_, i) => `m${i}`);
   batches = 0;
@@ -103,7 +103,7 @@ class Work {
     if (this.#begun >= MESSAGES) return undefined;
     const random = this.#random;
     const fresh = this.ids.slice(this.#begun, this.#begun + random.pick(SIZES));
-    // Those just handed out, which others are sending at this moment.
+    // Other senders may be sending these at the same time.
     const recent = this.ids.slice(Math.max(0, this.#begun - 60), this.#begun);
     const again = recent.filter(() => random.chance(random.pick([0, 0, 0.1, 0.5])));
     this.#begun += fresh.length;

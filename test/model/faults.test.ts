@@ -10,15 +10,15 @@ import type { QueueSettings } from './support/model-message.ts';
 import { QueueClient } from './support/queue-client.ts';
 
 /**
- * What holds while the database fails: requests get lost, answers get lost, others are throttled or
- * overtake each other. `DYNABUS_SEED` repeats the histories of a run, and `DYNABUS_FAULT_HISTORY`
- * one of them, alone; `DYNABUS_FAULT_RUNS` searches longer.
+ * What holds while the database loses requests and answers, throttles requests, and answers them out of
+ * order. `DYNABUS_SEED` repeats the histories of a run, and `DYNABUS_FAULT_HISTORY` one of them alone;
+ * `DYNABUS_FAULT_RUNS` sets the number of histories.
  */
 
 const SEED = seedOfRun();
 const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || 50);
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
-/** Each has a namespace, and so a clock and faults, of its own. */
+/** Each shard has its own namespace, clock and faults. */
 const SHARDS = 4;
 const STEPS = 16;
 
@@ -27,11 +27,11 @@ const RATES: readonly [FaultRates, ...FaultRates[]] = [
   { requestLost: 0.05, answerLost: 0.05, throttled: 0.05, failed: 0.02, slow: 0.05 },
   { requestLost: 0.1, answerLost: 0.2, throttled: 0.1, failed: 0.05, slow: 0.05 },
   { requestLost: 0, answerLost: 0.3, throttled: 0, failed: 0.1, slow: 0 },
-  // Nothing fails, and what goes on at once overtakes each other.
+  // No request fails; concurrent requests overtake each other.
   { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0.3 },
 ];
 
-test(`nothing acknowledged is lost or doubled by a failing database, in ${RUNS} histories (seed ${SEED})`, {
+test(`an acknowledged operation is neither lost nor applied twice while the database fails, in ${RUNS} histories (seed ${SEED})`, {
   concurrency: true,
 }, async (t) => {
   const tallies = { done: 0, refused: 0, unknown: 0 };
@@ -40,7 +40,7 @@ test(`nothing acknowledged is lost or doubled by a failing database, in ${RUNS} 
   );
   await Promise.all(shards);
   t.diagnostic(JSON.stringify(tallies));
-  if (ONLY === undefined) assert.ok(tallies.unknown > 0, 'no failure ever came out');
+  if (ONLY === undefined) assert.ok(tallies.unknown > 0, 'no request had an unknown outcome');
 });
 
 async function runShard(
@@ -59,7 +59,7 @@ async function runShard(
   t.diagnostic(JSON.stringify(faults.counts));
 }
 
-/** One history under faults, and how it looks when they are over. */
+/** Runs one history under faults, then checks the queue once the faults have stopped. */
 async function runHistory(broker: TestBroker, faults: FaultClient, number: number) {
   const seed = `${SEED}:${number}`;
   const random = new LoadRandom(seed);
@@ -78,7 +78,7 @@ async function runHistory(broker: TestBroker, faults: FaultClient, number: numbe
     for (let step = 0; step < STEPS; step++) await history.step();
     faults.stop();
     await broker.units(async () => {});
-    await checkAftermath(client, history.book, settings.lockMs);
+    await checkAftermath(client, history.ledger, settings.lockMs);
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const log = history.log.join('\n  ');

@@ -12,20 +12,20 @@ import type { Step } from './support/step.ts';
 import { queueSettings, stepArbitraries } from './support/step-arbitraries.ts';
 
 /**
- * The whole life of messages in a queue against a tiny model of it, over HTTP. `DYNABUS_SEED`
- * repeats a run, `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` the one failure that it names as
- * `path` and `replayPath`; `DYNABUS_MODEL_RUNS` searches longer.
+ * Random operations on a queue over HTTP, compared with a small model. `DYNABUS_SEED` repeats a run;
+ * `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` repeat the failure that fast-check reports as `path` and
+ * `replayPath`; `DYNABUS_MODEL_RUNS` sets the number of histories.
  */
 
 const SEED = seedOfRun();
 const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || 100);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
-/** Each has a namespace, and so a clock, of its own. */
+/** Each shard has its own namespace and clock. */
 const SHARDS = 4;
 const STEPS_MAX = 25;
 
-test(`messages live as the model says, in ${RUNS} histories (seed ${SEED})`, {
+test(`a queue does with its messages what the model predicts, in ${RUNS} histories (seed ${SEED})`, {
   concurrency: true,
 }, async (t) => {
   const shards = Array.from({ length: SHARDS }, (_, shard) =>
@@ -53,7 +53,7 @@ async function searchForFault(t: TestContext, shard: number): Promise<void> {
   });
 }
 
-/** One history on a queue of its own, which is looked at to the end of all deadlines. */
+/** Runs one history on a new queue, then checks the queue until all deadlines have passed. */
 async function runHistory(
   broker: TestBroker,
   queue: string,
@@ -73,7 +73,7 @@ async function runHistory(
   }
 }
 
-/** Seeds are eight hex digits; fast-check wants a 32-bit number. */
+/** A seed is eight hex digits; fast-check needs a 32-bit number. */
 function numberOf(seed: string): number {
   const number = Number.parseInt(seed, 16);
   return Number.isNaN(number)

@@ -5,16 +5,16 @@ import { startBroker } from '../support/start-broker.ts';
 import { Bank, LOCK_MS } from './support/bank.ts';
 
 /**
- * Money moved among accounts that are messages, by workers that crash, over a database that fails: after
- * every round, the sum is what it was. `DYNABUS_MONEY_ROUNDS` goes on for longer, `DYNABUS_SEED` begins
- * as another run did.
+ * Transactions move money between accounts, each of which is a message. Workers crash and the database
+ * fails; after every round the sum is unchanged. `DYNABUS_MONEY_ROUNDS` sets the number of rounds;
+ * `DYNABUS_SEED` repeats a run's choices.
  */
 
 const SEED = seedOfRun();
 const ROUNDS = Number(process.env['DYNABUS_MONEY_ROUNDS'] || 15);
 const ACCOUNTS = 50;
 const WORKERS = 8;
-/** Rounds; well within the day for which ids are kept. */
+/** In rounds. Transaction ids are kept for a day, which is far longer. */
 const RECONCILED_AFTER = 20;
 
 const RATES: readonly [FaultRates, ...FaultRates[]] = [
@@ -24,8 +24,8 @@ const RATES: readonly [FaultRates, ...FaultRates[]] = [
 ];
 
 for (const usesIds of [true, false]) {
-  const how = usesIds ? 'each transfer under an id' : 'without ids';
-  test(`money is neither made nor lost in ${ROUNDS} rounds, ${how} (seed ${SEED})`, async (t) => {
+  const how = usesIds ? 'with a transaction id for each transfer' : 'without transaction ids';
+  test(`transactions neither create nor lose money in ${ROUNDS} rounds, ${how} (seed ${SEED})`, async (t) => {
     const random = new LoadRandom(`${SEED}:${usesIds}`);
     const faults = startFaults();
     t.after(() => faults.client.destroy());

@@ -7,9 +7,9 @@ import { startBroker } from '../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../support/test-broker.ts';
 
 /**
- * Many receivers on one queue, half of them through a second process, so that races are lost in the
- * database and not only avoided before it. What each may believe is told from its own answers.
- * The seed repeats all choices; how requests interleave is up to the machine.
+ * Many receivers on one queue, half of them through a second process, so that the database decides races
+ * and not the process alone. What a receiver knows comes from its own answers only. The seed repeats all
+ * choices; the order in which requests interleave depends on the machine.
  */
 
 const SEED = seedOfRun();
@@ -17,13 +17,13 @@ const MESSAGES = Number(process.env['DYNABUS_RACE_MESSAGES'] || 1000);
 const RECEIVERS = 32;
 const LOCK_SECONDS = 30;
 const SEND_MAX = 100;
-/** Around the edges of a lock rather than evenly: that is where faults are. */
+/** Close to the end of a lock, where defects are likely. */
 const STEPS_SECONDS = [1, 1, 1, 29, LOCK_SECONDS, 31] as const;
 const COMPLAINTS_SHOWN = 20;
 
 const LOCK_SETTINGS = { LockDuration: `PT${LOCK_SECONDS}S`, MaxDeliveryCount: '1000' };
 
-test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, never two holding one (seed ${SEED})`, async (t) => {
+test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, and no two hold the same message (seed ${SEED})`, async (t) => {
   const broker = await startBroker(t);
   const beside = await startBroker(t, { beside: broker });
   expectStatus(await broker.createQueue('race', LOCK_SETTINGS), 201);
@@ -35,11 +35,11 @@ test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, never t
   let idle = 0;
   const receive = async (number: number) => {
     const random = new LoadRandom(`${SEED}:${number}`);
-    const parts = { queue: 'race', log, random };
-    const receiver = new RaceReceiver({ broker: number % 2 ? broker : beside, ...parts });
+    const shared = { queue: 'race', log, random };
+    const receiver = new RaceReceiver({ broker: number % 2 ? broker : beside, ...shared });
     while (log.finals < MESSAGES && idle < 50 * RECEIVERS) {
       idle = (await receiver.turn()) ? 0 : idle + 1;
-      // Where nothing comes, what was forgotten has to run out first.
+      // When receivers get no message, the locks of abandoned deliveries must expire first.
       const moves = random.chance(idle > RECEIVERS ? 0.3 : 0.01);
       if (moves) broker.clock.advance({ seconds: random.pick(STEPS_SECONDS) });
     }
@@ -56,33 +56,33 @@ test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, never t
   broker.clock.advance({ seconds: LOCK_SECONDS });
   assert.deepEqual(await broker.peekLockMany('race', 10), []);
   assert.deepEqual(await beside.peekLockMany('race', 10), []);
-  assert.ok(log.outcomes.lost > 0, 'no lock was ever lost: these were no races');
+  assert.ok(log.outcomes.lost > 0, 'no lock was ever lost, so there were no races');
   assert.ok(log.outcomes.delivered > MESSAGES, 'no message was ever delivered twice');
 });
 
-test(`a lock holds to its last millisecond and no longer, whoever asks (seed ${SEED})`, async (t) => {
+test(`a lock is valid to its last millisecond and no longer, in every process (seed ${SEED})`, async (t) => {
   const broker = await startBroker(t);
   const beside = await startBroker(t, { beside: broker });
   expectStatus(await broker.createQueue('edge', LOCK_SETTINGS), 201);
   const messages = Array.from({ length: 240 }, (_, i) => `m${i}`);
   await sendAll(broker, 'edge', messages, new LoadRandom(`${SEED}:edge`));
-  const everybody = async () => {
+  const receiveConcurrently = async () => {
     const answers = await Promise.all(
       Array.from({ length: RECEIVERS }, (_, i) =>
         (i % 2 ? broker : beside).peekLockMany('edge', [1, 5, 24, 100][i % 4] ?? 1),
       ),
     );
-    // One that lost every race goes away with nothing, so somebody has to ask last.
+    // A receive that loses every race gets no message, so one more receive takes what is left.
     return [...answers.flat(), ...(await broker.peekLockMany('edge', 1000))];
   };
 
-  const first = await everybody();
+  const first = await receiveConcurrently();
   assert.deepEqual(idsOf(first), [...messages].sort());
   assert.deepEqual(new Set(first.map(({ broker: { LockedUntilUtc } }) => LockedUntilUtc)).size, 1);
 
   broker.clock.advance({ ms: LOCK_SECONDS * 1000 - 1 });
-  assert.deepEqual(await everybody(), []);
-  // A process that comes new to the queue remembers nothing, and looks at every message.
+  assert.deepEqual(await receiveConcurrently(), []);
+  // A new process has no scan hints, so it reads every message.
   const newcomer = await startBroker(t, { beside: broker });
   assert.deepEqual(await newcomer.peekLockMany('edge', 1000), []);
   const inTime = first.filter((_, i) => i % 3 === 0);
@@ -99,12 +99,12 @@ test(`a lock holds to its last millisecond and no longer, whoever asks (seed ${S
     refused.filter((one) => one.settled),
     [],
   );
-  const second = await everybody();
+  const second = await receiveConcurrently();
   assert.deepEqual(idsOf(second), idsOf(first.filter((one) => !inTime.includes(one))));
   assert.deepEqual(new Set(second.map((one) => one.broker.DeliveryCount)), new Set([2]));
 });
 
-test('a spent lock of a message beside its live one in one call does not spoil the live one', async (t) => {
+test('an expired lock and the live lock of one message in one call: only the live one settles', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('both', LOCK_SETTINGS), 201);
   for (const spentFirst of [true, false]) {
@@ -124,10 +124,10 @@ test('a spent lock of a message beside its live one in one call does not spoil t
 });
 
 for (const [moment, advance] of [
-  ['new', 0],
-  ['with locks that have just run out', LOCK_SECONDS],
+  ['that are new', 0],
+  ['whose locks have just expired', LOCK_SECONDS],
 ] as const) {
-  test(`of 64 single receives at once, exactly 10 get one of 10 messages, ${moment}`, async (t) => {
+  test(`of 64 concurrent receives, exactly 10 get one of 10 messages ${moment}`, async (t) => {
     const broker = await startBroker(t);
     const beside = await startBroker(t, { beside: broker });
     for (let round = 0; round < 10; round++) {
@@ -152,7 +152,7 @@ for (const [moment, advance] of [
   });
 }
 
-/** Sends in batches of all sizes, so that blocks of all sizes come about. */
+/** Sends in batches of several sizes, which makes blocks of several sizes. */
 async function sendAll(
   broker: TestBroker,
   queue: string,

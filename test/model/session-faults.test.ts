@@ -5,14 +5,14 @@ import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { acceptNext } from '../support/test-session.ts';
-import { SessionBook } from './support/session-book.ts';
+import { SessionLedger } from './support/session-ledger.ts';
 import { Holder, type Process, Sender } from './support/session-workers.ts';
 
 /**
- * Senders and holders of sessions at two processes at once, over a database that fails, while locks run
- * out. Nobody may hold what another holds; and when all is over, each message that was acknowledged and
- * not completed is found by accepting whatever session is next. `DYNABUS_SEED` repeats the choices,
- * `DYNABUS_SESSION_FAULT_RUNS` searches longer.
+ * Senders and session receivers use two processes at once, over a database that fails, while locks expire.
+ * No two receivers hold a session at the same time; and afterwards each message that was acknowledged and
+ * not completed is found by accepting the next session until there is none. `DYNABUS_SEED` repeats the
+ * choices; `DYNABUS_SESSION_FAULT_RUNS` sets the number of histories.
  */
 
 const SEED = seedOfRun();
@@ -22,10 +22,10 @@ const LOCK_SECONDS = 30;
 const SENDERS = 3;
 const HOLDERS = 8;
 const TURNS = 8;
-const COMPLAINTS_SHOWN = 20;
+const VIOLATIONS_SHOWN = 20;
 
 const NONE: FaultRates = { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0 };
-/** Each history has the next ones, so that a run of four has them all. */
+/** History n uses entry n modulo the length, so a run of four histories uses all. */
 const RATES: readonly FaultRates[] = [
   { ...NONE, slow: 0.1 },
   { requestLost: 0.01, answerLost: 0.02, throttled: 0.01, failed: 0.01, slow: 0.05 },
@@ -33,20 +33,20 @@ const RATES: readonly FaultRates[] = [
   { ...NONE, answerLost: 0.3, failed: 0.1 },
 ];
 
-test(`no session is held twice, and none with messages is forgotten, in ${RUNS} histories of failing processes (seed ${SEED})`, async (t) => {
+test(`no two receivers hold one session, and every session with messages can be accepted, in ${RUNS} histories of failing processes (seed ${SEED})`, async (t) => {
   const healthy = await startBroker(t);
   const processes = [await startFailing(t, healthy), await startFailing(t, healthy)] as const;
   const tallies: Record<string, number> = {};
   for (let number = 0; number < RUNS; number++) {
     if (ONLY !== undefined && Number(ONLY) !== number) continue;
-    const book = await runHistory(healthy, processes, number);
-    for (const [key, count] of Object.entries(book.tally)) {
+    const ledger = await runHistory(healthy, processes, number);
+    for (const [key, count] of Object.entries(ledger.tally)) {
       tallies[key] = (tallies[key] ?? 0) + count;
     }
   }
   t.diagnostic(JSON.stringify(tallies));
   assert.ok((tallies['lost'] ?? 0) > 0, 'no lock was ever lost');
-  assert.ok((tallies['unknown'] ?? 0) > 0, 'no failure ever came out');
+  assert.ok((tallies['unknown'] ?? 0) > 0, 'no request ever ended with an unknown outcome');
 });
 
 async function startFailing(t: TestContext, healthy: TestBroker): Promise<Process> {
@@ -59,7 +59,7 @@ async function runHistory(
   healthy: TestBroker,
   processes: readonly [Process, Process],
   number: number,
-): Promise<SessionBook> {
+): Promise<SessionLedger> {
   const seed = `${SEED}:${number}`;
   const queue = `q${number}`;
   const settings = {
@@ -68,44 +68,44 @@ async function runHistory(
     MaxDeliveryCount: '1000',
   };
   expectStatus(await healthy.createQueue(queue, settings), 201);
-  const book = new SessionBook(healthy.clock);
+  const ledger = new SessionLedger(healthy.clock);
   const rates = RATES[number % RATES.length] ?? NONE;
   processes.forEach(({ faults }, i) => {
     faults.start(`${seed}:${i}`, rates);
   });
-  await work({ processes, queue, book, seed, clock: healthy.clock });
+  await work({ processes, queue, ledger, seed, clock: healthy.clock });
   for (const { faults, broker } of processes) {
     faults.stop();
     await broker.units(async () => {});
   }
   healthy.clock.advance({ seconds: LOCK_SECONDS });
-  book.review(await drain(processes, queue));
+  ledger.review(await drain(processes, queue));
   assert.deepEqual(
-    book.complaints.slice(0, COMPLAINTS_SHOWN),
+    ledger.violations.slice(0, VIOLATIONS_SHOWN),
     [],
     `history ${number} of seed ${SEED}`,
   );
-  return book;
+  return ledger;
 }
 
-interface Scene {
+interface Fixture {
   readonly processes: readonly [Process, Process];
   readonly queue: string;
-  readonly book: SessionBook;
+  readonly ledger: SessionLedger;
   readonly seed: string;
   readonly clock: TestBroker['clock'];
 }
 
-/** Everybody at once; whoever has sessions of its own to send to keeps their order. */
-async function work({ processes, queue, book, seed, clock }: Scene): Promise<void> {
+/** Runs all senders and receivers at once. Each sender has its own sessions, so their order is known. */
+async function work({ processes, queue, ledger, seed, clock }: Fixture): Promise<void> {
   const sessionsOf = (sender: number) => ['', 'x', '/'].map((name) => `${sender}${name}`);
   const all = Array.from({ length: SENDERS }, (_, sender) => sessionsOf(sender)).flat();
   const workerOf = <T>(
-    kind: new (process: Process, queue: string, book: SessionBook, random: LoadRandom) => T,
+    kind: new (process: Process, queue: string, ledger: SessionLedger, random: LoadRandom) => T,
     number: number,
   ) => {
-    const place = processes[number % 2 === 0 ? 0 : 1];
-    return new kind(place, queue, book, new LoadRandom(`${seed}:${kind.name}:${number}`));
+    const process = processes[number % 2 === 0 ? 0 : 1];
+    return new kind(process, queue, ledger, new LoadRandom(`${seed}:${kind.name}:${number}`));
   };
   const time = new LoadRandom(`${seed}:time`);
   await Promise.all([
@@ -125,7 +125,7 @@ async function work({ processes, queue, book, seed, clock }: Scene): Promise<voi
   ]);
 }
 
-/** Ids of all messages that accepting the next session brings, until there is none. */
+/** Accepts the next session until there is none; returns the ids of all messages in them. */
 async function drain([here, there]: readonly [Process, Process], queue: string): Promise<string[]> {
   const found: string[] = [];
   for (let turn = 0; ; turn++) {
@@ -139,7 +139,7 @@ async function drain([here, there]: readonly [Process, Process], queue: string):
       [...numbers].sort((a, b) => a - b),
     );
     found.push(...messages.map(({ broker: b }) => b.MessageId));
-    assert.ok(messages.length > 0, `session ${session.id} was handed out with nothing in it`);
+    assert.ok(messages.length > 0, `session ${session.id} was accepted but has no message`);
     const outcomes = await session.settle(
       messages.map(({ broker: b }) => ({ lockToken: b.LockToken, outcome: 'complete' })),
     );

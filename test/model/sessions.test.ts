@@ -9,21 +9,21 @@ import { SessionClients, type SessionStep } from './support/session-clients.ts';
 import { HOLDERS, SESSIONS, SessionModel } from './support/session-model.ts';
 
 /**
- * Sessions that change hands, through two processes, against a tiny model: in each the order is
- * strict, nobody holds one beside another, counts are exact, and no state is lost. `DYNABUS_SEED`,
- * `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` repeat a run or a failure, as in
- * lifecycle.test.ts; `DYNABUS_SESSION_RUNS` searches longer.
+ * Receivers accept and release sessions through two processes, compared with a small model: the order in
+ * a session is strict, no two receivers hold it at once, delivery counts are exact, and its state is kept.
+ * `DYNABUS_SEED`, `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` repeat a run or a failure, as in
+ * lifecycle.test.ts; `DYNABUS_SESSION_RUNS` sets the number of histories.
  */
 
 const SEED = seedOfRun();
 const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 15);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
-/** Each has a namespace, and so a clock, of its own. */
+/** Each shard has its own namespace and clock. */
 const SHARDS = 3;
 const STEPS_MAX = 60;
 
-test(`${HOLDERS} holders of ${SESSIONS} sessions see what the model says, in ${RUNS} histories (seed ${SEED})`, {
+test(`${HOLDERS} receivers of ${SESSIONS} sessions observe what the model predicts, in ${RUNS} histories (seed ${SEED})`, {
   concurrency: true,
 }, async (t) => {
   const shards = Array.from({ length: SHARDS }, (_, shard) =>
@@ -41,8 +41,8 @@ async function searchForFault(t: TestContext, shard: number): Promise<void> {
     ...(REPLAY === undefined ? {} : { replayPath: REPLAY }),
   });
   let queues = 0;
-  const patience = fc.constantFrom(1, 2, 4, 1000);
-  const property = fc.asyncProperty(patience, commands, (maxDeliveryCount, steps) =>
+  const maxDeliveryCounts = fc.constantFrom(1, 2, 4, 1000);
+  const property = fc.asyncProperty(maxDeliveryCounts, commands, (maxDeliveryCount, steps) =>
     runHistory(brokers, `q${queues++}`, maxDeliveryCount, steps),
   );
   await fc.assert(property, {
@@ -53,7 +53,7 @@ async function searchForFault(t: TestContext, shard: number): Promise<void> {
   });
 }
 
-/** One history on a queue of its own, to its very end. */
+/** Runs one history on a new queue, then empties the queue and compares. */
 async function runHistory(
   brokers: readonly TestBroker[],
   queue: string,

@@ -4,13 +4,13 @@ import { seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
 import { TopicModel } from './support/topic-model.ts';
-import { lookAtAll, TopicScene, topicSteps } from './support/topic-steps.ts';
+import { lookAtAll, TopicFixture, topicSteps } from './support/topic-steps.ts';
 
 /**
- * Messages on their way from a topic through filters and forwards, whose last destination is
- * disabled and enabled in between, against a tiny model: nothing is lost, nothing comes twice.
+ * Random operations on a topic with filters and forwarding, whose last destination is disabled and enabled
+ * meanwhile, compared with a small model: no copy is lost and none is duplicated.
  * `DYNABUS_SEED`, `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` repeat a run or a failure, as in
- * lifecycle.test.ts; `DYNABUS_TOPIC_RUNS` searches longer.
+ * lifecycle.test.ts; `DYNABUS_TOPIC_RUNS` sets the number of histories.
  */
 
 const SEED = seedOfRun();
@@ -19,7 +19,7 @@ const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 const STEPS_MAX = 25;
 
-test(`copies are where the model says, in ${RUNS} histories of a topic (seed ${SEED})`, async (t: TestContext) => {
+test(`each copy of a message is where the model predicts, in ${RUNS} histories of a topic (seed ${SEED})`, async (t: TestContext) => {
   const broker = await startBroker(t);
   const commands = fc.commands(topicSteps, {
     maxCommands: STEPS_MAX,
@@ -39,18 +39,18 @@ test(`copies are where the model says, in ${RUNS} histories of a topic (seed ${S
 async function runHistory(
   broker: TestBroker,
   topic: string,
-  steps: Iterable<fc.AsyncCommand<TopicModel, TopicScene>>,
+  steps: Iterable<fc.AsyncCommand<TopicModel, TopicFixture>>,
 ): Promise<void> {
   const model = new TopicModel(broker.clock.now());
-  const scene = new TopicScene(broker, topic);
+  const fixture = new TopicFixture(broker, topic);
   try {
-    await scene.create();
-    await fc.asyncModelRun(() => ({ model, real: scene }), steps);
-    await scene.update('Active');
+    await fixture.create();
+    await fc.asyncModelRun(() => ({ model, real: fixture }), steps);
+    await fixture.update('Active');
     model.update('Active');
-    await lookAtAll(model, scene);
+    await lookAtAll(model, fixture);
     await broker.sweep();
-    await lookAtAll(model, scene);
+    await lookAtAll(model, fixture);
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     throw new Error(`${fault}\n  after\n  ${model.history.join('\n  ')}`, { cause: error });

@@ -2,14 +2,14 @@ import { checkReceived, lookAtAll } from './compare.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
 
-/** More than any history sends. */
+/** More messages than any history sends. */
 const ALL = 250;
 
-/** Looks at a queue as a history left it, and once more when no lock and no delay is left. */
+/** Compares a queue at the end of a history, and again after all locks and delays have ended. */
 export async function checkAfterwards(model: QueueModel, client: QueueClient): Promise<void> {
   model.history.push('afterwards, at once');
   await lookAtAll(model, client);
-  model.history.push('afterwards, with all locks over');
+  model.history.push('afterwards, with all locks expired');
   const last = Math.max(model.now, ...model.messages.map(({ delayedUntil }) => delayedUntil));
   const ms = last - model.now + 2 * model.settings.lockMs;
   client.broker.clock.advance({ ms });

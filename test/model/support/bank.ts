@@ -5,22 +5,22 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 
 /**
  * A bank whose accounts are messages: each account is one message that holds its balance, in one of two
- * queues. A transfer receives two of them and, in one transaction, completes both and sends both anew.
- * So money is neither made nor lost, whatever fails, and no account is there twice or not at all.
+ * queues. A transfer receives two accounts and, in one transaction, completes both and sends both with new
+ * balances. So the sum stays the same whatever fails, and each account exists exactly once.
  */
 
 const QUEUES = ['north', 'south'] as const;
 export const LOCK_MS = 30_000;
 const START_BALANCE = 1000;
-/** Whoever gets no clear answer asks again this often, and then gives up like one that crashed. */
-const ASKS_MAX = 4;
+/** A worker sends a transfer at most this often while its outcome is unknown, and then gives it up. */
+const ATTEMPTS_MAX = 4;
 
 interface Account {
   readonly account: number;
   readonly balance: number;
 }
 
-/** A transfer that was asked for under an id; the body is what is sent, every time. */
+/** A transfer; every attempt sends the same body, under the same transaction id. */
 interface Transfer {
   readonly body: string;
   readonly deltas: ReadonlyMap<number, number>;
@@ -29,13 +29,13 @@ interface Transfer {
 
 export class Bank {
   readonly log: string[] = [];
-  readonly tally = { done: 0, refused: 0, doubtful: 0, crashed: 0 };
+  readonly tally = { done: 0, refused: 0, unknown: 0, crashed: 0 };
   readonly #brokers: readonly [TestBroker, ...TestBroker[]];
   readonly #random: LoadRandom;
   readonly #accounts: number;
   readonly #name: string;
   readonly #usesIds: boolean;
-  /** Since the last reconciliation. */
+  /** The transfers since the last reconciliation. */
   readonly #transfers: Transfer[] = [];
   readonly #expected = new Map<number, number>();
   #lastId = 0;
@@ -65,14 +65,14 @@ export class Bank {
     expectStatus(await broker.sendBatch(this.#path('north'), accounts), 201);
   }
 
-  /** One worker's transfer, or what becomes of it. */
+  /** One worker's attempt at a transfer; the worker may crash on the way. */
   async transfer(): Promise<void> {
     const random = this.#random;
     const broker = random.pick(this.#brokers);
     const queue = this.#path(random.pick(QUEUES));
     const pair = await this.#receive(broker, queue);
     if (random.chance(0.05)) broker.clock.advance({ ms: random.pick([1000, LOCK_MS]) });
-    if (pair.length < 2) return await this.#giveBack(broker, queue, pair);
+    if (pair.length < 2) return await this.#abandon(broker, queue, pair);
     if (random.chance(0.1)) return this.#crash('with two locks');
     await this.#move(broker, queue, pair);
   }
@@ -80,7 +80,7 @@ export class Bank {
   async #receive(broker: TestBroker, queue: string): Promise<readonly Received[]> {
     const answer = await broker.request('POST', `${queue}/messages/head?timeout=0&maxMessages=2`);
     if (answer.status !== 201) {
-      if (answer.status !== 204) requireDoubt(answer);
+      if (answer.status !== 204) requireRetryable(answer);
       return [];
     }
     return answer
@@ -88,14 +88,14 @@ export class Bank {
       .map(({ Body: body, BrokerProperties }) => ({ body, broker: BrokerProperties }) as Received);
   }
 
-  async #giveBack(broker: TestBroker, queue: string, messages: readonly Received[]) {
+  async #abandon(broker: TestBroker, queue: string, messages: readonly Received[]) {
     if (messages.length === 0) return;
     const operations = messages.map(({ broker: { LockToken } }) => ({
       abandon: queue,
       lockToken: LockToken,
     }));
-    const answer = await this.#ask(broker, JSON.stringify({ operations }));
-    if (answer.status !== 200 && answer.status !== 404) requireDoubt(answer);
+    const answer = await this.#send(broker, JSON.stringify({ operations }));
+    if (answer.status !== 200 && answer.status !== 404) requireRetryable(answer);
   }
 
   async #move(broker: TestBroker, queue: string, messages: readonly Received[]): Promise<void> {
@@ -123,31 +123,31 @@ export class Bank {
       outcome: 'unknown',
     };
     this.#transfers.push(transfer);
-    await this.#pursue(broker, transfer);
+    await this.#submit(broker, transfer);
   }
 
-  async #pursue(first: TestBroker, transfer: Transfer): Promise<void> {
+  async #submit(first: TestBroker, transfer: Transfer): Promise<void> {
     const random = this.#random;
     let broker = first;
-    for (let asks = 0; asks < ASKS_MAX && transfer.outcome === 'unknown'; asks++) {
+    for (let attempts = 0; attempts < ATTEMPTS_MAX && transfer.outcome === 'unknown'; attempts++) {
       const together = this.#usesIds && random.chance(0.1) ? 2 : 1;
       const answers = await Promise.all(
-        Array.from({ length: together }, () => this.#ask(broker, transfer.body)),
+        Array.from({ length: together }, () => this.#send(broker, transfer.body)),
       );
-      for (const answer of answers) this.#note(transfer, answer);
+      for (const answer of answers) this.#record(transfer, answer);
       if (!this.#usesIds) break;
       broker = random.pick(this.#brokers);
-      if (transfer.outcome === 'unknown' && random.chance(0.3)) return this.#crash('in doubt');
+      if (transfer.outcome === 'unknown' && random.chance(0.3)) return this.#crash('unanswered');
     }
   }
 
-  #note(transfer: Transfer, answer: Answer): void {
+  #record(transfer: Transfer, answer: Answer): void {
     const outcome = outcomeOf(answer);
     this.log.push(`${transfer.body}: ${answer.status} ${answer.text}`);
-    this.tally[outcome === 'unknown' ? 'doubtful' : outcome]++;
+    this.tally[outcome]++;
     if (outcome === 'unknown') return;
-    const isNews = transfer.outcome === 'unknown' || transfer.outcome === outcome;
-    assert.ok(isNews, `${transfer.outcome} and ${outcome}: ${transfer.body}`);
+    const isConsistent = transfer.outcome === 'unknown' || transfer.outcome === outcome;
+    assert.ok(isConsistent, `${transfer.outcome} and ${outcome}: ${transfer.body}`);
     transfer.outcome = outcome;
   }
 
@@ -156,7 +156,7 @@ export class Bank {
     this.log.push(`a worker crashed ${when}`);
   }
 
-  /** What all accounts hold, when nobody is at work. */
+  /** The balances of all accounts, by number. No transfer may be under way. */
   async audit(): Promise<ReadonlyMap<number, number>> {
     const [broker] = this.#brokers;
     const lists = await Promise.all(QUEUES.map((queue) => broker.peek(this.#path(queue))));
@@ -170,16 +170,16 @@ export class Bank {
   }
 
   /**
-   * Every doubt is settled under its id, while ids are still known; then each account holds what its
-   * transfers have made of it.
+   * Repeats each transfer under its id to learn its outcome, while the bus still keeps the id; then compares
+   * each balance with the transfers that were done.
    */
   async reconcile(): Promise<void> {
     if (!this.#usesIds) return;
     const [broker] = this.#brokers;
     for (const transfer of this.#transfers.splice(0)) {
-      const answer = await this.#ask(broker, transfer.body);
+      const answer = await this.#send(broker, transfer.body);
       assert.notEqual(outcomeOf(answer), 'unknown', answer.text);
-      this.#note(transfer, answer);
+      this.#record(transfer, answer);
       if (transfer.outcome !== 'done') continue;
       for (const [account, delta] of transfer.deltas) {
         this.#expected.set(account, (this.#expected.get(account) ?? START_BALANCE) + delta);
@@ -191,7 +191,7 @@ export class Bank {
     }
   }
 
-  #ask(broker: TestBroker, body: string): Promise<Answer> {
+  #send(broker: TestBroker, body: string): Promise<Answer> {
     return broker.request('POST', '$transactions', { body });
   }
 
@@ -200,22 +200,22 @@ export class Bank {
   }
 }
 
-/** Some accounts do not fit into their blocks. */
+/** Some bodies are too large for a block, and are stored separately. */
 function bodyOf({ account, balance }: Account): string {
-  const papers = account % 7 === 0 ? 'contract '.repeat(400 + account) + account * 7919 : '';
-  return JSON.stringify({ account, balance, papers });
+  const contract = account % 7 === 0 ? 'contract '.repeat(400 + account) + account * 7919 : '';
+  return JSON.stringify({ account, balance, contract });
 }
 
 function outcomeOf(answer: Answer): 'done' | 'refused' | 'unknown' {
   if (answer.status === 200) return 'done';
   const { code } = answer.json<{ error: { code: string } }>().error;
   if (code === 'MessageLockLost') return 'refused';
-  requireDoubt(answer);
+  requireRetryable(answer);
   return 'unknown';
 }
 
-/** What may be answered while the database fails. */
-function requireDoubt(answer: Answer): void {
+/** Requires an error that the failing database explains, and that a client may retry. */
+function requireRetryable(answer: Answer): void {
   const code = answer.headers.get('x-dynabus-error') ?? '';
   const isExpected = ['ServiceBusy', 'ServiceTimeout', 'TransactionAborted'].includes(code);
   assert.ok(isExpected, `${answer.status} ${answer.text}`);

@@ -4,38 +4,38 @@ import type { ModelMessage } from './model-message.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
 
-/** Holding what the bus shows against the model, and learning from it what docs/semantics leaves open. */
+/** Compares the bus with the model, and takes over from the bus what docs/semantics leaves open. */
 
 const PEEK_MAX = 250;
 const UNLIMITED_SECONDS = 922_337_203_685.477_54;
 
 type Queue = 'main' | 'dead';
 
-/** Peeks at the whole of a queue and compares. */
+/** Peeks at the whole queue and compares it with the model. */
 export async function lookAt(model: QueueModel, client: QueueClient, place: Queue): Promise<void> {
   checkPeeked(model, place, await client.peek(place, 0, PEEK_MAX), { from: 0, max: PEEK_MAX });
 }
 
-/** Makes certain where everything lies: of what is over, and of what has come due. */
+/** Compares both queues, so that the model knows where lapsed and activated messages are now. */
 export async function lookAtAll(model: QueueModel, client: QueueClient): Promise<void> {
   await lookAt(model, client, 'main');
   await lookAt(model, client, 'dead');
 }
 
-/** Learns the numbers of what has come due, before a command that goes by numbers. */
-export async function lookIfOpen(model: QueueModel, client: QueueClient): Promise<void> {
-  if (model.numbers.isOpen) await lookAtAll(model, client);
+/** Learns the numbers of activated messages, before a command that names messages by number. */
+export async function lookIfUnknown(model: QueueModel, client: QueueClient): Promise<void> {
+  if (model.numbers.hasUnknown) await lookAtAll(model, client);
 }
 
-/** What a peek showed: everything from a number on, in order, as it stands. */
+/** Checks that a peek shows every message from a number on, in order, in its current state. */
 export function checkPeeked(
   model: QueueModel,
   place: Queue,
   shown: readonly Received[],
   { from, max }: { readonly from: number; readonly max: number },
 ): void {
-  if (place === 'main') model.numbers.looked();
-  else buryLapsed(model);
+  if (place === 'main') model.numbers.allAssigned();
+  else deadLetterLapsed(model);
   assert.ok(shown.length <= max, `a peek at ${max} messages shows ${shown.length}`);
   const messages = shown.map((one) => recognized(model, place, one));
   for (const [i, message] of messages.entries()) {
@@ -52,11 +52,11 @@ export function checkPeeked(
     const number = message.sequence ?? Number.POSITIVE_INFINITY;
     if (number < from || (!isAll && number > last)) continue;
     assert.ok(model.mayHaveLeft(message), `a peek at ${place} does not show ${nameOf(message)}`);
-    model.left(message);
+    model.leaveQueue(message);
   }
 }
 
-/** What a receive brought, before it is entered: the first of what can be had, in order. */
+/** Checks, before the model records a receive, that it returned the first available messages, in order. */
 export function checkReceived(
   model: QueueModel,
   place: Queue,
@@ -65,55 +65,55 @@ export function checkReceived(
 ): readonly ModelMessage[] {
   if (place === 'main') {
     model.polled();
-    model.numbers.looked();
+    model.numbers.allAssigned();
   } else if (received.length === 0) {
-    buryLapsed(model);
+    deadLetterLapsed(model);
   }
-  assert.ok(received.length <= asked, `${received.length} messages came, ${asked} were asked for`);
+  assert.ok(received.length <= asked, `${received.length} messages came, ${asked} were requested`);
   const messages = received.map((one) => recognized(model, place, one));
   const last = requireAscending(received);
   for (const message of messages) {
     const standing = `${message.state} and ${model.standing(message)}`;
-    assert.equal(standing, 'Active and free', `${nameOf(message)} was handed out`);
+    assert.equal(standing, 'Active and free', `${nameOf(message)} was delivered`);
   }
   const isAll = received.length < asked;
   for (const message of model.inOrder(place)) {
     if (messages.includes(message) || message.state !== 'Active') continue;
     if (model.standing(message) !== 'free') continue;
     const isFirst = (message.sequence ?? Number.POSITIVE_INFINITY) < last;
-    assert.ok(!isAll && !isFirst, `${nameOf(message)} could be had and did not come`);
+    assert.ok(!isAll && !isFirst, `${nameOf(message)} was available and was not received`);
     model.numbers.follows(message, last);
   }
-  if (isAll && place === 'main') buryLapsed(model);
+  if (isAll && place === 'main') deadLetterLapsed(model);
   return messages;
 }
 
 /**
- * Who looks at the dead-letter queue finds there whatever died by the end of a lock; and a receiver
- * that comes away with too little has seen to it.
+ * Moves to the dead-letter queue what ended with its lock: a peek or receive of the dead-letter queue finds
+ * these messages, and so does a receive that returned fewer messages than it asked for.
  */
-function buryLapsed(model: QueueModel): void {
+function deadLetterLapsed(model: QueueModel): void {
   for (const message of model.inOrder('main')) {
     const isDelayed = message.delayedUntil > model.now;
-    if (model.hasTakenEffect(message) && !isDelayed) model.left(message);
+    if (model.hasTakenEffect(message) && !isDelayed) model.leaveQueue(message);
   }
 }
 
-/** The message of the model that was seen. What was over may have gone to the dead-letter queue. */
+/** The message of the model that the bus returned. A lapsed one may have moved to the dead-letter queue. */
 function recognized(model: QueueModel, place: Queue, seen: Received): ModelMessage {
   const message = model.messages.find(({ id }) => id === seen.broker.MessageId);
   assert.ok(message !== undefined, `there is no message ${seen.broker.MessageId}`);
   if (message.place === 'main' && place === 'dead') {
     const mayBeThere = model.mayHaveLeft(message) && model.isKept(message);
     assert.ok(mayBeThere, `${nameOf(message)} must not be in the dead-letter queue`);
-    model.left(message);
+    model.leaveQueue(message);
   }
   assert.equal(message.place, place, `${nameOf(message)} was seen in ${place}`);
   model.numbers.learn(message, numberOf(seen));
   return message;
 }
 
-/** Returns the last number, or 0. */
+/** Returns the highest number, or 0 for no messages. */
 function requireAscending(seen: readonly Received[]): number {
   const numbers = seen.map(numberOf);
   const sorted = [...new Set(numbers)].sort((a, b) => a - b);
@@ -143,7 +143,7 @@ function asPeeked(shown: Received | undefined) {
   };
 }
 
-/** Only a message's own time to live was computed as it was stored (semantics #A11, #A12). */
+/** A peek shows the message's own time to live only, not the entity's (semantics #A11, #A12). */
 function expectedOnPeek(model: QueueModel, message: ModelMessage) {
   const { id, body, state, enqueuedAt, ttlMs, properties } = message;
   return {
@@ -159,7 +159,7 @@ function expectedOnPeek(model: QueueModel, message: ModelMessage) {
   };
 }
 
-/** What a received message says of itself; to be asked before the delivery is entered. */
+/** Checks the content of a received message; called before the model records the delivery. */
 export function checkContent(
   model: QueueModel,
   message: ModelMessage,
@@ -181,7 +181,7 @@ export function checkContent(
       timeToLive: broker.TimeToLive,
       lockedUntil: broker['LockedUntilUtc'],
       hasToken: broker['LockToken'] !== undefined,
-      // Headers have no room for it, and mix the properties with others.
+      // A single message in headers has no ExpiresAtUtc, and its properties are mixed with other headers.
       ...(isAlone ? {} : { expires: broker['ExpiresAtUtc'], properties: received.properties }),
     },
     {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { expectStatus, type Received } from '../../support/test-broker.ts';
-import type { FaultBook, Spot } from './fault-book.ts';
+import type { FaultLedger, Spot } from './fault-ledger.ts';
 import type { QueueClient } from './queue-client.ts';
 
 type Queue = 'main' | 'dead';
 
-/** A message and where it was shown. */
+/** A message and where a peek showed it. */
 interface Shown {
   readonly id: string;
   readonly spot: Spot;
   readonly received: Received;
 }
 
-/** More than any history sends. */
+/** More messages than any history sends. */
 const ALL = 250;
 const SPOTS = {
   main: { Active: 'active', Deferred: 'deferred', Scheduled: 'scheduled' },
@@ -20,33 +20,33 @@ const SPOTS = {
 } as const;
 
 /**
- * Looks at a queue after the faults: with every lock, delay and due time over, each message is in
- * one place where it can be, can be had from there, and is gone once it was completed.
+ * Checks a queue after the faults, when every lock, delay and due time has passed: each message is in one
+ * place that the ledger allows, can be received there, and is gone once it is completed.
  */
 export async function checkAftermath(
   client: QueueClient,
-  book: FaultBook,
+  ledger: FaultLedger,
   lockMs: number,
 ): Promise<void> {
   client.broker.clock.advance({ ms: 2 * lockMs });
-  book.moved(client.broker.clock.now());
+  ledger.activated(client.broker.clock.now());
   const dead = await shownIn(client, 'dead');
   const main = await shownIn(client, 'main');
-  book.checkFound([...dead, ...main]);
+  ledger.checkFound([...dead, ...main]);
   assert.ok(!main.some(({ spot }) => spot === 'scheduled'), 'a due message was not activated');
 
   const over = await takeAll(client, 'main', main);
   assert.deepEqual(
-    over.filter((id) => !book.mayBeOver(id)),
+    over.filter((id) => !ledger.mayHaveLapsed(id)),
     [],
-    'messages are shown that cannot be had',
+    'a peek shows messages that cannot be received',
   );
   const nowDead = await shownIn(client, 'dead');
   const gone = over.filter((id) => !nowDead.some((one) => one.id === id));
   assert.deepEqual(
-    gone.filter((id) => !book.mayExpire(id)),
+    gone.filter((id) => !ledger.mayExpire(id)),
     [],
-    'messages got lost on the way to the dead-letter queue',
+    'messages were lost instead of dead-lettered',
   );
   assert.deepEqual(await takeAll(client, 'dead', nowDead), []);
 }
@@ -60,7 +60,7 @@ async function shownIn(client: QueueClient, place: Queue): Promise<readonly Show
   });
 }
 
-/** Receives and completes what was shown, to the last message; returns those that did not come. */
+/** Receives and completes all shown messages; returns the ids of those that were not received. */
 async function takeAll(
   client: QueueClient,
   place: Queue,

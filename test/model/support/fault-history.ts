@@ -3,32 +3,32 @@ import type { Answer } from '../../support/api-client.ts';
 import type { FaultClient } from '../../support/fault-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 import { type BatchMessage, fromWire, type Received } from '../../support/test-broker.ts';
-import { FaultBook, type Knowledge, type KnownDelivery, type Spot } from './fault-book.ts';
+import { FaultLedger, type Knowledge, type KnownDelivery, type Spot } from './fault-ledger.ts';
 import type { QueueSettings } from './model-message.ts';
 import type { QueueClient } from './queue-client.ts';
 
 type Queue = 'main' | 'dead';
 type Action = 'complete' | 'abandon' | 'defer' | 'deadLetter';
 
-/** Where a settlement brings a message, by what was done and where it was. */
+/** Where a settlement moves a message: from the main queue, and from the dead-letter queue. */
 const DESTINATION: Readonly<Record<Exclude<Action, 'abandon'>, readonly [Spot, Spot]>> = {
   complete: ['gone', 'gone'],
   defer: ['deferred', 'deadDeferred'],
   deadLetter: ['dead', 'dead'],
 };
 
-/** One user of a queue whose database fails: does things, and keeps book of what came of them. */
+/** Runs random operations on a queue whose database fails, and records their outcomes in a ledger. */
 export class FaultHistory {
-  readonly book: FaultBook;
+  readonly ledger: FaultLedger;
   readonly log: string[] = [];
   readonly outcomes = { done: 0, refused: 0, unknown: 0 };
   readonly #client: QueueClient;
   readonly #random: LoadRandom;
   readonly #faults: FaultClient;
   readonly #settings: QueueSettings;
-  /** How many resubmissions began, and ended. */
+  /** Counts each start and each end of a resubmission. */
   #resubmits = 0;
-  /** Who was cancelled, as often as it was tried: two at once need not both find it. */
+  /** The id of each cancelled message, once per attempt: of two concurrent attempts, one may fail. */
   readonly #cancelled: string[] = [];
 
   constructor(
@@ -41,14 +41,14 @@ export class FaultHistory {
     this.#random = random;
     this.#faults = faults;
     this.#settings = settings;
-    this.book = new FaultBook({ dies: settings.maxDeliveryCount < 10 });
+    this.ledger = new FaultLedger({ canExhaust: settings.maxDeliveryCount < 10 });
   }
 
   get #now(): number {
     return this.#client.broker.clock.now();
   }
 
-  /** Does one thing alone, or a few at once. */
+  /** Runs one operation, or up to three at once. */
   async step(): Promise<void> {
     const random = this.#random;
     const choice = random.next();
@@ -75,7 +75,7 @@ export class FaultHistory {
     const { lockMs } = this.#settings;
     const ms = this.#random.pick([1, 1000, lockMs - 1, lockMs, lockMs + 1]);
     this.#client.broker.clock.advance({ ms });
-    this.book.moved(this.#now);
+    this.ledger.activated(this.#now);
     this.log.push(`+${ms} ms`);
   }
 
@@ -83,7 +83,7 @@ export class FaultHistory {
     const random = this.#random;
     const isScheduled = random.chance(0.3);
     const messages = Array.from({ length: random.pick([1, 1, 2, 5]) }, () =>
-      this.book.sending(
+      this.ledger.sending(
         isScheduled ? this.#now + random.pick([1, 1000, this.#settings.lockMs]) : undefined,
         random.chance(0.15),
         random.pick([0, 60, 1500]),
@@ -102,7 +102,7 @@ export class FaultHistory {
       }),
     );
     const before = this.#faults.lostAnswers;
-    const { answer, knowledge } = await this.#ask(`send ${messages.map(({ id }) => id)}`, () =>
+    const { answer, knowledge } = await this.#request(`send ${messages.map(({ id }) => id)}`, () =>
       isScheduled
         ? this.#client.broker.request('POST', `${this.#client.name}/messages/$schedule`, {
             body: JSON.stringify(batch),
@@ -110,7 +110,7 @@ export class FaultHistory {
         : this.#client.broker.sendBatch(this.#client.name, batch),
     );
     const wasRepeated = this.#faults.lostAnswers > before;
-    for (const message of messages) this.book.sent(message, knowledge, wasRepeated);
+    for (const message of messages) this.ledger.sent(message, knowledge, wasRepeated);
     if (!isScheduled || knowledge !== 'done') return;
     const { sequenceNumbers } = answer.json<{ sequenceNumbers: number[] }>();
     for (const [i, message] of messages.entries()) message.sequence ??= sequenceNumbers[i];
@@ -118,40 +118,40 @@ export class FaultHistory {
 
   async #lock(place: Queue): Promise<void> {
     const max = this.#random.pick([1, 2, 10]);
-    const { answer, knowledge } = await this.#ask(`lock ${max} of ${place}`, () =>
+    const { answer, knowledge } = await this.#request(`lock ${max} of ${place}`, () =>
       this.#client.broker.request(
         'POST',
         `${this.#client.path(place)}/messages/head?timeout=0&maxMessages=${max}`,
       ),
     );
-    if (knowledge === 'done') this.#enter(answer, place === 'main' ? 'active' : 'dead');
+    if (knowledge === 'done') this.#record(answer, place === 'main' ? 'active' : 'dead');
   }
 
-  #enter(answer: Answer, spot: Spot): void {
+  #record(answer: Answer, spot: Spot): void {
     const until = this.#now + this.#settings.lockMs;
     const received = messagesOf(answer);
-    for (const one of received) this.book.locked(one, spot, until, this.#now);
+    for (const one of received) this.ledger.locked(one, spot, until, this.#now);
     this.log.push(`  got ${received.map(({ broker }) => broker.MessageId).join(' ')}`);
   }
 
-  /** Whoever receives and deletes takes the risk that an answer is lost. */
+  /** Receives and deletes: a message is lost if its answer is lost. */
   async #removeOne(place: Queue): Promise<void> {
     const spot = place === 'main' ? 'active' : 'dead';
     const before = this.#faults.lostAnswers;
-    const { answer, knowledge } = await this.#ask(`remove 1 of ${place}`, () =>
+    const { answer, knowledge } = await this.#request(`remove 1 of ${place}`, () =>
       this.#client.broker.request(
         'DELETE',
         `${this.#client.path(place)}/messages/head?timeout=0&maxMessages=1`,
       ),
     );
     const received = knowledge === 'done' ? messagesOf(answer) : [];
-    for (const one of received) this.book.removed(one, spot, this.#now);
+    for (const one of received) this.ledger.removed(one, spot, this.#now);
     this.log.push(`  got ${received.map(({ broker }) => broker.MessageId).join(' ')}`);
-    if (this.#faults.lostAnswers > before) this.book.mayHaveGone(spot, 'gone');
+    if (this.#faults.lostAnswers > before) this.ledger.mayHaveMoved(spot, 'gone');
   }
 
   async #settle(): Promise<void> {
-    const { deliveries } = this.book;
+    const { deliveries } = this.ledger;
     const delivery = deliveries[deliveries.length - 1 - this.#random.below(5)];
     if (delivery === undefined) return;
     const action = this.#random.pick<Action>([
@@ -163,14 +163,14 @@ export class FaultHistory {
     ]);
     const isCertain = delivery.message.lock === delivery && delivery.until > this.#now;
     const isOver = delivery.until <= this.#now;
-    // From here on somebody else may get it.
+    // From here on another receiver may get it.
     if (delivery.message.lock === delivery) delivery.message.lock = undefined;
     const attempts = ++delivery.attempts;
     const resubmits = this.#resubmits;
     const properties = this.#random.chance(0.3) && action !== 'complete' ? { mark: 1 } : undefined;
     const request = { lockToken: delivery.token, outcome: action, properties };
     const before = this.#faults.lostAnswers;
-    const { answer, knowledge } = await this.#ask(`${action} ${delivery.message.id}`, () =>
+    const { answer, knowledge } = await this.#request(`${action} ${delivery.message.id}`, () =>
       this.#client.call(delivery.place, 'settle', { settlements: [request] }),
     );
     const outcome = knowledge === 'done' ? this.#outcomeOf(answer) : knowledge;
@@ -178,20 +178,20 @@ export class FaultHistory {
     const isLate = isOver && outcome === 'done' && !wasLost;
     assert.ok(!isLate, `${action} of ${delivery.message.id} under a lock that had run out`);
     const isAlone = delivery.attempts === attempts;
-    const isWronged = isCertain && isAlone && outcome === 'refused' && !wasLost;
-    assert.ok(!isWronged, `${action} of ${delivery.message.id} was refused under a live lock`);
-    // Whose answer was lost cannot be told from whose lock was used up or lost before.
+    const isWrong = isCertain && isAlone && outcome === 'refused' && !wasLost;
+    assert.ok(!isWrong, `${action} of ${delivery.message.id} was refused under a live lock`);
+    // A refusal after a lost answer may mean that the first attempt succeeded, or that the lock was lost.
     const isInDoubt = wasLost && (outcome === 'refused' || !isCertain);
-    this.#bring(delivery, action, isInDoubt ? 'unknown' : outcome);
-    // What it dead-lettered may have been sent again before its answer came.
-    if (this.#resubmits > resubmits) this.book.mayHaveGone('dead', 'active');
+    this.#recordMove(delivery, action, isInDoubt ? 'unknown' : outcome);
+    // A concurrent resubmission may have sent the dead-lettered message again before this answer came.
+    if (this.#resubmits > resubmits) this.ledger.mayHaveMoved('dead', 'active');
   }
 
-  #bring(delivery: KnownDelivery, action: Action, knowledge: Knowledge): void {
+  #recordMove(delivery: KnownDelivery, action: Action, knowledge: Knowledge): void {
     if (action === 'abandon') return;
     const [fromMain, fromDead] = DESTINATION[action];
     const destination = delivery.place === 'main' ? fromMain : fromDead;
-    this.book.brought(delivery.message, destination, knowledge);
+    this.ledger.moved(delivery.message, destination, knowledge);
   }
 
   #outcomeOf(answer: Answer): Knowledge {
@@ -200,67 +200,69 @@ export class FaultHistory {
     }>();
     const code = settlements[0]?.error?.code;
     if (code === 'ServiceBusy' || code === 'ServiceTimeout') return 'unknown';
-    assert.ok(code === undefined || code === 'MessageLockLost', `nobody expects ${code}`);
+    assert.ok(code === undefined || code === 'MessageLockLost', `unexpected error ${code}`);
     return code === undefined ? 'done' : 'refused';
   }
 
   async #receiveDeferred(): Promise<void> {
-    const deferred = this.book.messages.filter(
+    const deferred = this.ledger.messages.filter(
       ({ spots, sequence }) =>
         sequence !== undefined && (spots.has('deferred') || spots.has('deadDeferred')),
     );
     const message = deferred[this.#random.below(deferred.length)];
     if (message === undefined) return;
     const place: Queue = message.spots.has('deferred') ? 'main' : 'dead';
-    const { answer, knowledge } = await this.#ask(`receive deferred ${message.id}`, () =>
+    const { answer, knowledge } = await this.#request(`receive deferred ${message.id}`, () =>
       this.#client.call(place, 'deferred', { sequenceNumbers: [message.sequence] }),
     );
-    if (knowledge === 'done') this.#enter(answer, place === 'main' ? 'deferred' : 'deadDeferred');
+    if (knowledge === 'done') this.#record(answer, place === 'main' ? 'deferred' : 'deadDeferred');
   }
 
   async #cancel(): Promise<void> {
-    const scheduled = this.book.messages.filter(
+    const scheduled = this.ledger.messages.filter(
       ({ spots, sequence }) => sequence !== undefined && spots.has('scheduled'),
     );
     const message = scheduled[this.#random.below(scheduled.length)];
     if (message === undefined) return;
     const isCertain = message.spots.size === 1;
-    // From here on somebody else may find it gone.
+    // From here on another operation may find it gone.
     message.spots.add('gone');
     this.#cancelled.push(message.id);
     const before = this.#faults.lostAnswers;
-    const { knowledge } = await this.#ask(`cancel ${message.id}`, () =>
+    const { knowledge } = await this.#request(`cancel ${message.id}`, () =>
       this.#client.call('main', 'cancelScheduled', { sequenceNumbers: [message.sequence] }),
     );
     const wasLost = this.#faults.lostAnswers > before;
     const isAlone = this.#cancelled.filter((id) => id === message.id).length === 1;
-    const isWronged = isCertain && isAlone && knowledge === 'refused' && !wasLost;
-    assert.ok(!isWronged, `${message.id} could not be cancelled`);
-    this.book.brought(message, 'gone', knowledge === 'refused' && wasLost ? 'unknown' : knowledge);
+    const isWrong = isCertain && isAlone && knowledge === 'refused' && !wasLost;
+    assert.ok(!isWrong, `${message.id} could not be cancelled`);
+    this.ledger.moved(message, 'gone', knowledge === 'refused' && wasLost ? 'unknown' : knowledge);
   }
 
   async #resubmit(): Promise<void> {
-    // Which ones go is not told.
-    this.book.mayHaveGone('dead', 'active');
+    // The answer does not say which messages are resubmitted.
+    this.ledger.mayHaveMoved('dead', 'active');
     this.#resubmits += 1;
-    await this.#ask('resubmit', () => this.#client.call('dead', 'resubmit', { maxMessages: 5 }));
+    await this.#request('resubmit', () =>
+      this.#client.call('dead', 'resubmit', { maxMessages: 5 }),
+    );
     this.#resubmits += 1;
-    this.book.mayHaveGone('dead', 'active');
+    this.ledger.mayHaveMoved('dead', 'active');
   }
 
   async #purge(): Promise<void> {
-    const { knowledge } = await this.#ask('purge', () => this.#client.call('main', 'purge'));
-    this.book.purged(knowledge);
+    const { knowledge } = await this.#request('purge', () => this.#client.call('main', 'purge'));
+    this.ledger.purged(knowledge);
   }
 
   async #update(): Promise<void> {
-    // Locks end, whether the answer comes or not.
-    this.book.forgetLocks();
-    await this.#ask('update', () => this.#client.put(this.#settings));
+    // An update ends all locks, even if its answer is lost.
+    this.ledger.forgetLocks();
+    await this.#request('update', () => this.#client.put(this.#settings));
   }
 
-  /** Makes a request; says what is known of its effect. Only what a failing database explains may come. */
-  async #ask(what: string, request: () => Promise<Answer>) {
+  /** Sends a request; returns what is known of its effect. Fails on errors that no fault explains. */
+  async #request(what: string, request: () => Promise<Answer>) {
     const place = this.log.push(`${what} …`) - 1;
     const before = this.#faults.lostAnswers;
     const answer = await request();

@@ -1,9 +1,9 @@
-/** What the model of a queue knows of its messages. All times in epoch ms, all spans in ms. */
+/** What the model of a queue knows about its messages. Times are in epoch ms, spans in ms. */
 
-/** Where a message is: the queue, its dead-letter queue, or nowhere any more. */
+/** Where a message is: the queue, its dead-letter queue, or removed. */
 export type Place = 'main' | 'dead' | 'gone';
 
-/** The settings that matter to the life of a message. */
+/** The settings of a queue that the model follows. */
 export interface QueueSettings {
   readonly lockMs: number;
   readonly maxDeliveryCount: number;
@@ -11,57 +11,57 @@ export interface QueueSettings {
   readonly deadLettersExpired: boolean;
 }
 
-/** A message as somebody received it under a lock. */
+/** A message that was received under a lock. */
 export interface Delivery {
   readonly message: ModelMessage;
   readonly place: 'main' | 'dead';
   readonly token: string;
-  /** The address of the lock, where the message came alone. */
+  /** The URL of the lock, for a message that was received alone. */
   readonly location: string | undefined;
   until: number;
 }
 
-/** A message as it should be. */
+/** The expected state of a message. */
 export interface ModelMessage {
   readonly id: string;
   readonly body: string;
   place: Place;
   state: 'Active' | 'Deferred' | 'Scheduled';
-  /** Absent until it is seen where docs/semantics leaves open which one it is. */
+  /** Absent until the bus shows it, where docs/semantics leaves the number open. */
   sequence: number | undefined;
-  /** Of a scheduled message the instant at which it comes due. */
+  /** For a scheduled message, when it becomes due. */
   enqueuedAt: number;
   /** Its own time to live. */
   ttlMs: number | undefined;
-  /** Deliveries begun; those in a dead-letter queue do not count. */
+  /** Deliveries started, without those from the dead-letter queue. */
   deliveries: number;
-  /** The last lock taken, unless it was given up; it may have run out. */
+  /** The last lock, unless it was settled or ended early; it may have expired. */
   lock: Delivery | undefined;
-  /** The end of the delay with which it was abandoned. */
+  /** The end of the delay of its last abandon. */
   delayedUntil: number;
-  /** Whether a receiver has asked, since it expired, which lets the bus clear it away. */
+  /** Whether the bus may have removed it: it has expired, and a receiver has asked since. */
   mayBeCleared: boolean;
-  /** When its last lock was given up. */
+  /** When its last lock was settled. */
   unlockedAt: number;
   properties: Record<string, unknown>;
 }
 
-/** How a message stands at an instant. `expired` and `exhausted` ones are over: never handed out. */
+/** The condition of a message at an instant. `expired` and `exhausted` messages are never delivered. */
 export type Standing = 'scheduled' | 'locked' | 'exhausted' | 'expired' | 'delayed' | 'free';
 
-/** What a sender says of a message. */
+/** What a sender sets on a message. */
 export interface Draft {
   readonly ttlMs: number | undefined;
   readonly dueAt: number | undefined;
   readonly bytes: number;
 }
 
-/** What a holder wants done with a message. */
+/** How a receiver settles a message. */
 export type ModelAction =
   | { readonly kind: 'complete' }
   | { readonly kind: 'abandon'; readonly delayMs?: number; readonly mark?: number }
   | { readonly kind: 'defer'; readonly mark?: number }
   | { readonly kind: 'deadLetter'; readonly mark?: number; readonly reason?: string };
 
-/** How a settlement or a renewal must end: well, or with this code. */
+/** The expected outcome of a settlement or renewal: success or an error code. */
 export type Outcome = 'done' | 'MessageLockLost' | 'InvalidOperation';

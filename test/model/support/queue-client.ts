@@ -12,7 +12,7 @@ import type { QueueSettings } from './model-message.ts';
 
 export type Mode = 'peekLock' | 'receiveAndDelete';
 
-/** One queue of a running namespace, as the commands of a model use it. */
+/** One queue of a running namespace, for the steps of a model test. */
 export class QueueClient {
   readonly broker: TestBroker;
   readonly name: string;
@@ -34,12 +34,12 @@ export class QueueClient {
     expectStatus(await this.put(settings), 200);
   }
 
-  /** Changes the settings, and answers with whatever came of it. */
+  /** Changes the settings and returns the answer, whatever its status. */
   async put(settings: QueueSettings): Promise<Answer> {
     return await this.broker.updateQueue(this.name, wireSettings(settings));
   }
 
-  /** One message by headers, several as a batch. */
+  /** Sends one message with headers, several as a batch. */
   async send(messages: readonly BatchMessage[]): Promise<Answer> {
     const [only] = messages;
     if (only === undefined || messages.length > 1) {
@@ -60,7 +60,7 @@ export class QueueClient {
     return answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
   }
 
-  /** One message comes in headers where `isAlone`. */
+  /** Receives messages; if `isAlone`, one message whose properties come in headers. */
   async receive(
     place: 'main' | 'dead',
     mode: Mode,
@@ -80,7 +80,7 @@ export class QueueClient {
     return one === undefined ? [] : [one];
   }
 
-  /** Any of the calls that are named by a verb. */
+  /** Calls `POST …/messages/$verb`. */
   async call(place: 'main' | 'dead', verb: string, body?: object): Promise<Answer> {
     return await this.broker.request('POST', `${this.path(place)}/messages/$${verb}`, {
       headers: { 'Content-Type': 'application/json' },
@@ -106,7 +106,7 @@ export class QueueClient {
     return await this.broker.settle(this.path(place), settlements);
   }
 
-  /** What an operator's call did to one message. */
+  /** Calls an operator's operation on one message; returns whether it was done. */
   async operate(
     place: 'main' | 'dead',
     verb: 'breakLock' | 'reactivate' | 'delete' | 'deadLetter',

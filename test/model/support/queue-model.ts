@@ -8,11 +8,11 @@ import type {
   QueueSettings,
   Standing,
 } from './model-message.ts';
-import { NumberBook } from './number-book.ts';
+import { SequenceNumbers } from './sequence-numbers.ts';
 
 /**
- * Who holds what until when, and in which store. It knows no blocks, no tokens' insides and no
- * memory of fronts; only what docs/semantics promises to clients.
+ * The expected messages of a queue, with their locks and places. It knows what docs/semantics promises to
+ * clients, and nothing of the implementation: no blocks, no contents of lock tokens, no scan hints.
  */
 export class QueueModel {
   now: number;
@@ -20,8 +20,8 @@ export class QueueModel {
   #hasPolled = false;
   readonly messages: ModelMessage[] = [];
   readonly deliveries: Delivery[] = [];
-  readonly numbers = new NumberBook();
-  /** What was done, in words. */
+  readonly numbers = new SequenceNumbers();
+  /** The steps so far, one line each. */
   readonly history: string[] = [];
 
   constructor(settings: QueueSettings, now: number) {
@@ -61,7 +61,7 @@ export class QueueModel {
     return Math.min(ttlMs, defaultTtlMs);
   }
 
-  /** Time goes on; what was scheduled comes due. */
+  /** Advances the clock and activates due messages. */
   advance(ms: number): void {
     this.now += ms;
     const due = this.messages.filter(
@@ -70,7 +70,7 @@ export class QueueModel {
     );
     for (const message of due.sort((a, b) => a.enqueuedAt - b.enqueuedAt)) {
       message.state = 'Active';
-      this.numbers.cameDue(message);
+      this.numbers.becameDue(message);
     }
   }
 
@@ -78,7 +78,7 @@ export class QueueModel {
     return lock !== undefined && lock.until > this.now;
   }
 
-  /** A dead-letter queue knows no expiry and no patience; deferred messages only no patience. */
+  /** Dead letters never expire and are never exhausted; deferred messages are never exhausted. */
   standing(message: ModelMessage): Standing {
     const { place, state, deliveries, delayedUntil } = message;
     if (state === 'Scheduled') return 'scheduled';
@@ -95,7 +95,7 @@ export class QueueModel {
     return expiry !== undefined && expiry <= this.now;
   }
 
-  /** Its own, or the entity's as it is now (semantics V2). */
+  /** By its own time to live, or by the entity's current one (semantics V2). */
   expiryOf({ place, ttlMs, enqueuedAt }: ModelMessage): number | undefined {
     const ms = ttlMs ?? (place === 'main' ? this.settings.defaultTtlMs : undefined);
     return ms === undefined ? undefined : enqueuedAt + ms;
@@ -105,7 +105,7 @@ export class QueueModel {
     return ['exhausted', 'expired'].includes(this.standing(message));
   }
 
-  /** Deliveries that ended without success: all but the one under way (semantics M14). */
+  /** Deliveries that ended without success, so without the current one (semantics M14). */
   rawCount(message: ModelMessage): number {
     const isUnderWay = message.place === 'main' && this.isLocked(message);
     return message.deliveries - (isUnderWay ? 1 : 0);
@@ -122,7 +122,7 @@ export class QueueModel {
     return this.inOrder(place).find(({ sequence }) => sequence === number);
   }
 
-  /** The message was handed out under a lock. */
+  /** Records that the message was received under a lock. */
   locked(message: ModelMessage, token: string, location: string | undefined): Delivery {
     assert.ok(message.place !== 'gone');
     const until = this.now + this.settings.lockMs;
@@ -152,7 +152,7 @@ export class QueueModel {
     if (action.kind === 'defer') message.state = 'Deferred';
     if (action.kind === 'deadLetter') {
       message.deliveries--;
-      this.#bury(message, { DeadLetterReason: action.reason });
+      this.#moveToDeadLetters(message, { DeadLetterReason: action.reason });
     }
     if (action.kind === 'abandon') {
       message.delayedUntil = this.now + (action.delayMs ?? 0);
@@ -172,12 +172,12 @@ export class QueueModel {
     this.numbers.drop(message);
   }
 
-  /** Dead-letters a message that nobody holds. */
+  /** Dead-letters an unlocked message. */
   deadLetter(message: ModelMessage, reason: string): void {
-    this.#bury(message, { DeadLetterReason: reason });
+    this.#moveToDeadLetters(message, { DeadLetterReason: reason });
   }
 
-  #bury(message: ModelMessage, why: Record<string, string | undefined>): void {
+  #moveToDeadLetters(message: ModelMessage, why: Record<string, string | undefined>): void {
     message.place = 'dead';
     message.state = 'Active';
     message.lock = undefined;
@@ -188,7 +188,7 @@ export class QueueModel {
     }
   }
 
-  /** Whether the bus may have taken a message out of the main queue by now. */
+  /** Whether the bus may have moved a message out of the main queue by now. */
   mayHaveLeft(message: ModelMessage): boolean {
     if (message.place !== 'main') return false;
     const standing = this.standing(message);
@@ -196,8 +196,8 @@ export class QueueModel {
   }
 
   /**
-   * Whether a message is over since the end of a lock: its last delivery's, or one that outlasted
-   * its time to live. That takes effect at once, whoever looks (semantics V4, #24).
+   * Whether the end of a lock ended a message: the lock of its last delivery, or one that ended after its
+   * expiry. Every operation sees that effect at once (semantics V4, #24).
    */
   hasTakenEffect(message: ModelMessage): boolean {
     const { place, state, lock, unlockedAt } = message;
@@ -208,67 +208,67 @@ export class QueueModel {
     return standing === 'exhausted' || (standing === 'expired' && wasProtected);
   }
 
-  /** Whether it then lies in the dead-letter queue. */
+  /** Whether it is then in the dead-letter queue; otherwise it is removed. */
   isKept(message: ModelMessage): boolean {
     return this.standing(message) === 'exhausted' || this.settings.deadLettersExpired;
   }
 
-  /** The bus took a message that was over where it belongs (semantics #C6). */
-  left(message: ModelMessage): void {
+  /** Records that the bus dead-lettered or removed a lapsed message (semantics #C6). */
+  leaveQueue(message: ModelMessage): void {
     assert.ok(this.mayHaveLeft(message), `${message.id} left the queue without a reason`);
     if (!this.isKept(message)) {
       this.remove(message);
     } else if (this.standing(message) === 'exhausted') {
       const count = this.settings.maxDeliveryCount;
-      this.#bury(message, {
+      this.#moveToDeadLetters(message, {
         DeadLetterReason: 'MaxDeliveryCountExceeded',
         DeadLetterErrorDescription: `Message could not be consumed after ${count} delivery attempts.`,
       });
     } else {
-      this.#bury(message, {
+      this.#moveToDeadLetters(message, {
         DeadLetterReason: 'TTLExpiredException',
         DeadLetterErrorDescription: 'The message expired and was dead lettered.',
       });
     }
   }
 
-  /** A receiver asked the main queue; what has expired there may be cleared away from now on. */
+  /** A receive on the main queue: from now on the bus may remove what has expired there. */
   polled(): void {
     this.#hasPolled = true;
     this.#allowClearing();
   }
 
-  /** The sweep clears only queues that are in use (semantics V4). */
+  /** A sweep; it removes expired messages only from queues that are in use (semantics V4). */
   swept(): void {
     if (this.#hasPolled) this.#allowClearing();
   }
 
   #allowClearing(): void {
     for (const message of this.inOrder('main')) {
-      // Deferred ones only by those who ask for them (semantics #67).
+      // The bus removes an expired deferred message only when a receiver asks for it (semantics #67).
       const isExpired = this.standing(message) === 'expired';
       if (message.state === 'Active' && isExpired) message.mayBeCleared = true;
     }
   }
 
-  /** A property of the queue changed, which ends all locks (semantics #14). */
+  /** An update of the queue, which ends all locks (semantics #14). */
   update(settings: QueueSettings): void {
     this.settings = settings;
     for (const message of this.messages) {
-      // What lies there although it was over may no longer be over.
+      // By the new settings, a message that had lapsed may be live again.
       message.mayBeCleared = false;
-      this.cutShort(message);
+      this.endLock(message);
     }
   }
 
-  /** A lock ends before its time. What had expired under it may be cleared away from now on. */
-  cutShort(message: ModelMessage): void {
+  /** Ends a lock before its time. The bus may remove the message from now on, if it has expired. */
+  endLock(message: ModelMessage): void {
     if (message.lock !== undefined) message.mayBeCleared = true;
     message.lock = undefined;
     message.unlockedAt = 0;
   }
 
-  /** A deferred message is active again, and gets one more delivery at least. */
+  /** Makes a deferred message active again, with at least one more delivery. */
   reactivated(message: ModelMessage): void {
     const { place, deliveries } = message;
     const most = place === 'main' ? this.settings.maxDeliveryCount - 1 : deliveries;
@@ -276,7 +276,7 @@ export class QueueModel {
     message.state = 'Active';
   }
 
-  /** Sends dead letters again as new messages, which forget why they died. */
+  /** Sends dead letters again as new messages, without the reason of their dead-lettering. */
   resubmit(messages: readonly ModelMessage[]): void {
     for (const message of messages) {
       const { DeadLetterReason: _, DeadLetterErrorDescription: __, ...rest } = message.properties;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { expectStatus } from '../../support/test-broker.ts';
-import { lookAt, lookAtAll, lookIfOpen } from './compare.ts';
+import { lookAt, lookAtAll, lookIfUnknown } from './compare.ts';
 import type { QueueSettings } from './model-message.ts';
 import type { QueueModel } from './queue-model.ts';
 import { msOf, pick, type Span, type Step, step } from './step.ts';
 
 type Queue = 'main' | 'dead';
 
-/** Moves the clock by a span. */
+/** Advances the clock by a span. */
 export function pass(span: Span): Step {
   return step(
     `pass(${span})`,
@@ -21,13 +21,13 @@ export function pass(span: Span): Step {
   );
 }
 
-/** Moves the clock to where something changes by time alone: just before, exactly there, just after. */
+/** Advances the clock to a deadline, or to 1 ms before or after it. */
 export function passTo(drawn: number, offset: -1 | 0 | 1): Step {
   return step(
     `passTo(${drawn} ${offset})`,
     (model) => deadlinesOf(model).length > 0,
     async (model, client) => {
-      // The next ones rather than any: what lies far ahead would run everything else out.
+      // One of the next three: a far deadline would end all others.
       const deadline = pick(deadlinesOf(model).slice(0, 3), drawn);
       const ms = Math.max(0, deadline - model.now + offset);
       client.broker.clock.advance({ ms });
@@ -37,7 +37,7 @@ export function passTo(drawn: number, offset: -1 | 0 | 1): Step {
   );
 }
 
-/** The instants to come at which something changes by time alone, earliest first. */
+/** The future ends of locks and delays, due times and expiries, earliest first. */
 function deadlinesOf(model: QueueModel): readonly number[] {
   const instants = model.messages
     .filter(({ place }) => place !== 'gone')
@@ -56,7 +56,7 @@ export function update(settings: QueueSettings): Step {
     `update(${printSettings(settings)})`,
     () => true,
     async (model, client) => {
-      // What is over has gone or stays by the old settings; new ones may let it live again.
+      // The old settings decide about lapsed messages; by the new ones a message may be live again.
       await lookAtAll(model, client);
       await client.update(settings);
       model.update(settings);
@@ -65,7 +65,7 @@ export function update(settings: QueueSettings): Step {
   );
 }
 
-/** Runs the sweep, on which nothing may depend that a client can observe. */
+/** Runs the sweep, which must not change what clients observe. */
 export function sweep(): Step {
   return step(
     'sweep()',
@@ -110,7 +110,7 @@ export function resubmit(max: number): Step {
   );
 }
 
-/** Deletes what was enqueued before an instant and is not held. */
+/** Deletes unlocked messages that were enqueued before an instant. */
 export function deleteOld(max: number, ageMs: number): Step {
   return step(
     `deleteOld(${max} older than ${ageMs} ms)`,
@@ -138,44 +138,44 @@ function isFreeActive(model: QueueModel, message: QueueModel['messages'][number]
   return message.state === 'Active' && model.standing(message) === 'free';
 }
 
-/** What an operator does to a message by its number. */
+/** An operator's operation on a message, by its number. */
 export type Operation = 'breakLock' | 'reactivate' | 'delete' | 'deadLetter';
 
-/** An operator's hand on one message, of which it may well be too late to do so. */
+/** Runs an operator's operation on one message, whose state may not allow it. */
 export function operate(operation: Operation, place: Queue, drawn: number): Step {
   return step(
     `${operation}(${place} ${drawn})`,
     (model) => model.messages.length > 0 && (place === 'main' || operation !== 'deadLetter'),
     async (model, client) => {
-      await lookIfOpen(model, client);
-      // A number names a message in one place only: make certain of those that may have left.
+      await lookIfUnknown(model, client);
+      // A number is valid in one queue only, so learn first which messages have left the main queue.
       if (place === 'dead') await lookAtAll(model, client);
-      const suited = model.inOrder(place).filter((one) => isSuited(model, operation, one));
+      const applicable = model.inOrder(place).filter((one) => isApplicable(model, operation, one));
       const pool = [
-        ...suited,
-        ...suited,
+        ...applicable,
+        ...applicable,
         ...model.inOrder(place).slice(0, 2),
         ...model.messages.slice(0, 1),
       ];
       const { sequence: number } = pick(pool, drawn);
-      if (number === undefined) return 'nothing to name';
+      if (number === undefined) return 'no known number';
       const more = operation === 'deadLetter' ? { deadLetterReason: 'operator' } : {};
       const isDone = await client.operate(place, operation, number, more);
       const message = model.byNumber(place, number);
-      if (place === 'main') model.numbers.looked();
+      if (place === 'main') model.numbers.allAssigned();
       if (!isDone && message !== undefined && model.mayHaveLeft(message)) {
         await lookAtAll(model, client);
         return `${message.id} had left, or is held`;
       }
-      const isExpected = message !== undefined && isSuited(model, operation, message);
+      const isExpected = message !== undefined && isApplicable(model, operation, message);
       assert.equal(isDone, isExpected, `${operation} of ${message?.id}`);
-      if (message !== undefined && isDone) carryOut(model, operation, message);
+      if (message !== undefined && isDone) applyOperation(model, operation, message);
       return `${message?.id} ${isDone}`;
     },
   );
 }
 
-function isSuited(
+function isApplicable(
   model: QueueModel,
   operation: Operation,
   message: QueueModel['messages'][number],
@@ -188,14 +188,14 @@ function isSuited(
   return operation === 'deadLetter' || message.state === 'Deferred';
 }
 
-function carryOut(
+function applyOperation(
   model: QueueModel,
   operation: Operation,
   message: QueueModel['messages'][number],
 ): void {
   switch (operation) {
     case 'breakLock':
-      model.cutShort(message);
+      model.endLock(message);
       break;
     case 'reactivate':
       model.reactivated(message);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { expectStatus, type Received } from '../../support/test-broker.ts';
-import { checkContent, checkPeeked, checkReceived, lookAtAll, lookIfOpen } from './compare.ts';
+import { checkContent, checkPeeked, checkReceived, lookAtAll, lookIfUnknown } from './compare.ts';
 import type { ModelMessage } from './model-message.ts';
 import type { Mode } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
@@ -8,7 +8,7 @@ import { pickMany, type Step, step } from './step.ts';
 
 type Queue = 'main' | 'dead';
 
-/** Receives from a queue or its dead-letter queue; alone = one message in headers. */
+/** Receives from a queue or its dead-letter queue; `alone` is one message in headers. */
 export function receive(place: Queue, mode: Mode, count: number | 'alone'): Step {
   return step(
     `${mode}(${place} ${count})`,
@@ -18,28 +18,28 @@ export function receive(place: Queue, mode: Mode, count: number | 'alone'): Step
       const asked = isAlone ? 1 : count;
       const received = await client.receive(place, mode, asked, isAlone);
       const messages = checkReceived(model, place, received, asked);
-      return enter(model, mode, isAlone, messages, received);
+      return record(model, mode, isAlone, messages, received);
     },
   );
 }
 
-/** Receives deferred messages by number; some of them may not be there. */
+/** Receives deferred messages by number; some may not exist. */
 export function receiveDeferred(place: Queue, mode: Mode, drawn: readonly number[]): Step {
   return step(
     `receiveDeferred(${place} ${mode} ${drawn.join(' ')})`,
     (model) => model.messages.length > 0,
     async (model, client) => {
-      await lookIfOpen(model, client);
+      await lookIfUnknown(model, client);
       const chosen = chooseDeferred(model, place, drawn);
       const numbers = chosen.flatMap(({ sequence }) => sequence ?? []);
       if (numbers.length === 0) return 'nothing to ask for';
       const found = numbers.map((number) => model.byNumber(place, number));
-      const messages = found.filter((one): one is ModelMessage => isToBeHad(model, one));
+      const messages = found.filter((one): one is ModelMessage => isReceivable(model, one));
       const isDone = messages.length === numbers.length;
       const { answer, received } = await client.receiveDeferred(place, mode, numbers);
       expectStatus(answer, isDone ? (mode === 'peekLock' ? 201 : 200) : 404);
       for (const message of found) {
-        // Who asks for an expired one lets the bus clear it away.
+        // After a receiver asked for an expired message, the bus may remove it.
         const isAskedFor = message?.place === 'main' && message.state === 'Deferred';
         if (isAskedFor && model.isOver(message)) message.mayBeCleared = true;
       }
@@ -48,12 +48,12 @@ export function receiveDeferred(place: Queue, mode: Mode, drawn: readonly number
         received.map(({ broker }) => broker.SequenceNumber),
         numbers,
       );
-      return enter(model, mode, false, messages, received);
+      return record(model, mode, false, messages, received);
     },
   );
 }
 
-/** Deferred ones, as a rule; they are named by number, which may name nothing any more. */
+/** Mostly deferred messages, and sometimes another one, whose number the receive refuses. */
 function chooseDeferred(
   model: QueueModel,
   place: Queue,
@@ -64,11 +64,11 @@ function chooseDeferred(
   return [...new Set(pickMany([...deferred, ...deferred, ...others.slice(0, 1)], drawn))];
 }
 
-function isToBeHad(model: QueueModel, message: ModelMessage | undefined): boolean {
+function isReceivable(model: QueueModel, message: ModelMessage | undefined): boolean {
   return message?.state === 'Deferred' && model.standing(message) === 'free';
 }
 
-function enter(
+function record(
   model: QueueModel,
   mode: Mode,
   isAlone: boolean,
@@ -92,7 +92,7 @@ export function peek(place: Queue, from: number, max: number): Step {
     `peek(${place} from ${from} max ${max})`,
     () => true,
     async (model, client) => {
-      await lookIfOpen(model, client);
+      await lookIfUnknown(model, client);
       const shown = await client.peek(place, from, max);
       checkPeeked(model, place, shown, { from, max });
       return shown.map(({ broker }) => broker.MessageId).join(' ') || 'nothing';
@@ -100,7 +100,7 @@ export function peek(place: Queue, from: number, max: number): Step {
   );
 }
 
-/** Peeks at everything. */
+/** Peeks at both queues. */
 export function lookAround(): Step {
   return step(
     'lookAround()',

@@ -2,19 +2,19 @@ import type { LoadRandom } from '../../support/load-random.ts';
 import type { LastWrite } from '../../support/mortal-client.ts';
 import type { BatchMessage, TestBroker } from '../../support/test-broker.ts';
 
-/** Something that goes wrong with the sends of a process. */
-export interface Mishap {
-  /** It may happen to the send that comes next. */
+/** A fault of the process that a sender sends through. */
+export interface ProcessFault {
+  /** May cause the fault during the next send. */
   before(random: LoadRandom): void;
-  /** All is well again. */
+  /** Ends the fault. */
   after(): void;
 }
 
-/** Of a process that dies in the middle of a send, and is there again. */
-export function deaths(
+/** The process crashes in the middle of a share of its sends, and starts again afterwards. */
+export function crashes(
   client: { dieAt(write: number, when: LastWrite): void; revive(): boolean },
   share: number,
-): Mishap {
+): ProcessFault {
   return {
     before: (random) => {
       if (!random.chance(share)) return;
@@ -24,35 +24,35 @@ export function deaths(
   };
 }
 
-/** Nothing but what the database does by itself. */
-export const NO_MISHAP: Mishap = { before: () => {}, after: () => {} };
+/** The process itself has no faults; its database may. */
+export const NO_FAULT: ProcessFault = { before: () => {}, after: () => {} };
 
-/** What an answer may say of a send that did not come through. */
-const NOT_KNOWN = [500, 503, 504];
+/** Statuses of a send whose outcome is unknown. */
+const OUTCOME_UNKNOWN = [500, 503, 504];
 const TRIES_MAX = 200;
 
-/** Sends batches one after the other, each again and again until it hears that it is accepted. */
+/** Sends batches one after the other, and repeats each until it is accepted. */
 export class RetryingSender {
   readonly #broker: TestBroker;
-  readonly #mishap: Mishap;
+  readonly #fault: ProcessFault;
   readonly #random: LoadRandom;
-  /** How many sends had to be tried again. */
+  /** How many sends failed and were repeated. */
   failures = 0;
 
-  constructor(broker: TestBroker, mishap: Mishap, random: LoadRandom) {
+  constructor(broker: TestBroker, fault: ProcessFault, random: LoadRandom) {
     this.#broker = broker;
-    this.#mishap = mishap;
+    this.#fault = fault;
     this.#random = random;
   }
 
   async send(queue: string, ids: readonly string[], dueAt: number | undefined): Promise<void> {
     const batch = ids.map((id) => messageOf(id, dueAt));
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      this.#mishap.before(this.#random);
+      this.#fault.before(this.#random);
       const { status, text } = await this.#broker.sendBatch(queue, batch);
-      this.#mishap.after();
+      this.#fault.after();
       if (status === 201) return;
-      if (!NOT_KNOWN.includes(status)) throw new Error(`A send failed: ${status} ${text}`);
+      if (!OUTCOME_UNKNOWN.includes(status)) throw new Error(`A send failed: ${status} ${text}`);
       this.failures++;
     }
     throw new Error(`A batch of ${ids.length} was not accepted in ${TRIES_MAX} tries.`);

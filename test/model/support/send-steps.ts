@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { type BatchMessage, expectStatus } from '../../support/test-broker.ts';
-import { lookIfOpen } from './compare.ts';
+import { lookIfUnknown } from './compare.ts';
 import type { Draft, ModelMessage } from './model-message.ts';
 import type { QueueModel } from './queue-model.ts';
 import { msOf, pickMany, type Span, type Step, step } from './step.ts';
 
-/** A message to send, with its times relative to now. */
+/** A message to send, with times relative to now. */
 export interface Outgoing {
   readonly ttl: Span | 'none';
-  /** How long it is scheduled ahead. */
+  /** The time until it is due, for a scheduled message. */
   readonly dueIn?: Span;
   readonly bytes: number;
 }
 
-/** Sends one message or a batch, each now or for later. */
+/** Sends one message or a batch; each message may be scheduled. */
 export function send(outgoing: readonly Outgoing[]): Step {
   return step(
     `send(${outgoing.map(print).join(' ')})`,
@@ -27,7 +27,7 @@ export function send(outgoing: readonly Outgoing[]): Step {
   );
 }
 
-/** Schedules by the operation that tells the numbers. */
+/** Schedules with `$schedule`, which returns the sequence numbers. */
 export function schedule(outgoing: readonly (Outgoing & { readonly dueIn: Span })[]): Step {
   return step(
     `schedule(${outgoing.map(print).join(' ')})`,
@@ -52,15 +52,15 @@ export function schedule(outgoing: readonly (Outgoing & { readonly dueIn: Span }
   );
 }
 
-/** Cancels messages by number; not all of them need be scheduled (any more). */
+/** Cancels messages by number; some may not be scheduled. */
 export function cancel(drawn: readonly number[]): Step {
   return step(
     `cancel(${drawn.join(' ')})`,
     (model) => model.messages.length > 0,
     async (model, client) => {
-      await lookIfOpen(model, client);
+      await lookIfUnknown(model, client);
       const scheduled = model.inOrder('main').filter(({ state }) => state === 'Scheduled');
-      // Every now and then one that cannot be cancelled.
+      // Sometimes a message that cannot be cancelled.
       const others = model.messages.filter((message) => !scheduled.includes(message));
       const pool = [...scheduled, ...scheduled, ...others.slice(0, 1)];
       const chosen = [...new Set(pickMany(pool, drawn))];
@@ -71,7 +71,7 @@ export function cancel(drawn: readonly number[]): Step {
       const answer = await client.call('main', 'cancelScheduled', { sequenceNumbers });
       expectStatus(answer, isDone ? 200 : 404);
       if (isDone) for (const message of found) if (message) model.remove(message);
-      model.numbers.looked();
+      model.numbers.allAssigned();
       return `${sequenceNumbers.join(' ')} ${answer.status}`;
     },
   );

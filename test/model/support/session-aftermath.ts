@@ -8,7 +8,7 @@ import {
 import type { SessionClients } from './session-clients.ts';
 import { LOCK_MS, type ModelMessage, type SessionModel } from './session-model.ts';
 
-/** After the end of all locks: what is still there is what the model has, to the last message. */
+/** Empties the queue after all locks have ended, and compares all messages and states with the model. */
 export async function checkSessionsAfterwards(
   model: SessionModel,
   clients: SessionClients,
@@ -19,8 +19,8 @@ export async function checkSessionsAfterwards(
   const waiting = new Set(model.waiting());
   for (let turn = 0; waiting.size > 0; turn++) {
     const session = await acceptNext(clients.at(turn), clients.queue);
-    assert.ok(session, `${[...waiting]} wait, and are not found`);
-    assert.ok(waiting.delete(session.id), `${session.id} has nothing, or came twice`);
+    assert.ok(session, `${[...waiting]} have messages, and are not accepted`);
+    assert.ok(waiting.delete(session.id), `${session.id} has no message, or was accepted twice`);
     await drain(model, session);
     await checkRest(model, session);
     await session.release();
@@ -43,7 +43,7 @@ export async function checkSessionsAfterwards(
 
 const shown = ({ id, failed }: ModelMessage) => [id, failed + 1];
 
-/** Receives what is active in a session, in its order, and completes it. */
+/** Receives the active messages of a session in order, and completes them. */
 async function drain(model: SessionModel, session: TestSession): Promise<void> {
   const expected = model.of(session.id, 'active');
   const received = await session.peekLockMany(1000);
@@ -56,7 +56,7 @@ async function drain(model: SessionModel, session: TestSession): Promise<void> {
   for (const message of expected) model.remove(message);
 }
 
-/** What is deferred in a session, and its state. */
+/** Compares a session's state and deferred messages, and completes these. */
 async function checkRest(model: SessionModel, session: TestSession): Promise<void> {
   assert.equal(await session.state(), model.states.get(session.id), `the state of ${session.id}`);
   const expected = model.of(session.id, 'deferred');

@@ -17,7 +17,7 @@ import {
   update,
 } from './session-steps.ts';
 
-/** Few sessions are used much, so that they change hands within one history. */
+/** A few sessions are drawn often, so that several receivers hold them within one history. */
 const session = fc
   .oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: SESSIONS - 1 }))
   .map((number) => (number === 0 ? '' : `s/${number}`));
@@ -52,12 +52,12 @@ const STEPS: readonly (readonly [number, fc.Arbitrary<SessionStep>])[] = [
   [8, fc.tuple(holder, at).map(([...options]) => release(...options))],
   [8, fc.tuple(holder, change, at).map(([...options]) => state(...options))],
   [10, span.map(passTime)],
-  // It takes seconds, since processes forget what they knew of the queue.
+  // Rare, because it takes seconds: the processes discard their hints about the queue.
   [1, at.map(update)],
   [2, at.map(list)],
 ];
 
-/** Steps as often as they stand there. */
+/** Each step as many times as its weight. */
 export const sessionSteps = STEPS.flatMap(([weight, arbitrary]) =>
   Array.from({ length: weight }, () => arbitrary),
 );

@@ -5,7 +5,7 @@ import { type SessionLockAnswer, TestSession } from '../../support/test-session.
 import { type Handle, type HeldLock, LOCK_MS, type SessionModel } from './session-model.ts';
 import { pick } from './step.ts';
 
-/** A queue that requires sessions, through two processes that tell each other nothing. */
+/** A queue that requires sessions, used through two processes that do not communicate. */
 export class SessionClients {
   readonly brokers: readonly TestBroker[];
   readonly queue: string;
@@ -16,7 +16,7 @@ export class SessionClients {
     this.queue = queue;
   }
 
-  /** One of the processes, whatever number was drawn. */
+  /** The process for a drawn number. */
   at(drawn: number): TestBroker {
     return pick(this.brokers, drawn);
   }
@@ -60,7 +60,7 @@ export function step(
   };
 }
 
-/** Does something under a lock that a holder has, or believes to have. */
+/** A step under the lock of a holder, which it may have lost. */
 export function underLock(
   name: string,
   holder: number,

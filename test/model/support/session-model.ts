@@ -1,4 +1,4 @@
-/** A tiny model of a queue that requires sessions: whose each session is, and what lies in it. */
+/** A small model of a queue that requires sessions: the lock and the messages of each session. */
 
 export const LOCK_MS = 30_000;
 export const HOLDERS = 8;
@@ -8,7 +8,7 @@ export const SESSIONS = 40;
 export interface HeldLock {
   readonly session: string;
   until: number;
-  /** How it ended before its time. */
+  /** How it ended before its expiry. */
   end?: 'released' | 'broken';
 }
 
@@ -18,27 +18,27 @@ export interface ModelMessage {
   state: 'active' | 'deferred' | 'dead';
   /** Deliveries that ended without success. */
   failed: number;
-  /** The delivery that has not been settled. */
+  /** The lock of the delivery that is not settled yet. */
   under?: HeldLock;
-  /** Known once it was received. */
+  /** The sequence number; known once the message was received. */
   number?: number;
 }
 
-/** What a holder has of a message. */
+/** A message that a holder received. */
 export interface Delivery {
   readonly message: ModelMessage;
   readonly lockToken: string;
   readonly under: HeldLock;
 }
 
-/** A lock that a client uses, or still believes to have. */
+/** A holder's lock, which may have ended, and its unsettled deliveries. */
 export interface Handle {
   readonly held: HeldLock;
   readonly deliveries: Delivery[];
 }
 
 export class SessionModel {
-  /** In the order in which they were sent. Completed ones are gone. */
+  /** In the order of their sends, without completed ones. */
   readonly messages: ModelMessage[] = [];
   readonly states = new Map<string, string>();
   readonly history: string[] = [];
@@ -62,14 +62,14 @@ export class SessionModel {
     return held !== undefined && this.isLive(held);
   }
 
-  /** Enters a lock that was got. */
+  /** Records an accepted session. */
   accepted(session: string): HeldLock {
     const held = { session, until: this.now + LOCK_MS };
     this.#locks.set(session, held);
     return held;
   }
 
-  /** A change of the entity ends all locks. */
+  /** Ends all locks, as an update of the queue does. */
   breakLocks(): void {
     for (const held of this.#locks.values()) {
       if (this.isLive(held)) held.end = 'broken';
@@ -84,7 +84,7 @@ export class SessionModel {
     this.messages.splice(this.messages.indexOf(message), 1);
   }
 
-  /** Ends deliveries whose locks have ended, and gives up what was delivered often enough. */
+  /** Ends deliveries whose locks have ended, and dead-letters messages at the maximum delivery count. */
   catchUp(): void {
     for (const message of this.messages) {
       const { under, state } = message;
@@ -103,12 +103,12 @@ export class SessionModel {
     return this.messages.filter((one) => one.session === session && one.state === state);
   }
 
-  /** What the holder of a session would be given, in order. */
+  /** The messages that the holder of a session can receive, in order. */
   free(session: string): readonly ModelMessage[] {
     return this.of(session, 'active').filter(({ under }) => under === undefined);
   }
 
-  /** Sessions that the next accept may bring. */
+  /** Sessions that accepting the next session may return. */
   waiting(): readonly string[] {
     this.catchUp();
     const active = this.messages.filter(({ state }) => state === 'active');

@@ -50,13 +50,13 @@ export function send(sessions: readonly string[], isLarge: boolean, at: number):
   });
 }
 
-function take(
+function recordLock(
   model: SessionModel,
   clients: SessionClients,
   holder: number,
   lock: SessionLockAnswer,
 ): void {
-  // What the holder had before it uses no more: its lock runs out, unless it is back in time.
+  // The holder stops using its previous session, whose lock then expires unless it accepts it again.
   const held = model.accepted(lock.sessionId);
   const lockedUntil = new Date(Math.floor(held.until / 1000) * 1000).toUTCString();
   assert.equal(lock.lockedUntilUtc, lockedUntil);
@@ -72,7 +72,7 @@ export function accept(holder: number, session: string, at: number): SessionStep
       return 'held';
     }
     expectStatus(answer, 201);
-    take(model, clients, holder, answer.json());
+    recordLock(model, clients, holder, answer.json());
     return undefined;
   });
 }
@@ -82,18 +82,18 @@ export function next(holder: number, at: number): SessionStep {
     const waiting = model.waiting();
     const session = await acceptNext(clients.at(at), clients.queue);
     if (session === undefined) {
-      assert.deepEqual(waiting, [], 'a session waits, and is not found');
+      assert.deepEqual(waiting, [], 'a session has messages, and is not accepted');
       return 'none';
     }
     const { id, lock, lockedUntilUtc } = session;
-    assert.ok(waiting.includes(id), `${id} is held, or has nothing`);
-    take(model, clients, holder, { sessionId: id, sessionLock: lock, lockedUntilUtc });
+    assert.ok(waiting.includes(id), `${id} is held, or has no message`);
+    recordLock(model, clients, holder, { sessionId: id, sessionLock: lock, lockedUntilUtc });
     return id;
   });
 }
 
-/** Messages came as the model has them. */
-function enter(
+/** Checks received messages against the model, and records them. */
+function recordReceived(
   model: SessionModel,
   handle: Handle,
   received: readonly Received[],
@@ -129,7 +129,7 @@ export function receive(holder: number, count: number, at: number): SessionStep 
     const received =
       answer.status === 204 ? [] : answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
     const expected = model.free(handle.held.session).slice(0, count);
-    return enter(model, handle, received, expected);
+    return recordReceived(model, handle, received, expected);
   });
 }
 
@@ -137,7 +137,7 @@ export function receiveDeferred(holder: number, drawn: readonly number[], at: nu
   return underLock(`receive deferred at ${at}`, holder, async (handle, isLive, model, clients) => {
     const { session } = handle.held;
     const expected = pickMany(model.of(session, 'deferred'), drawn);
-    if (expected.length === 0) return 'nothing to name';
+    if (expected.length === 0) return 'no known number';
     const body = JSON.stringify({ sequenceNumbers: expected.map(({ number }) => number) });
     const request = clients.session(handle.held, at);
     const answer = await request.request('POST', 'messages/$deferred', { body });
@@ -148,7 +148,7 @@ export function receiveDeferred(holder: number, drawn: readonly number[], at: nu
     }
     expectStatus(answer, 201);
     const received = answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
-    return enter(model, handle, received, expected);
+    return recordReceived(model, handle, received, expected);
   });
 }
 
@@ -157,7 +157,7 @@ export interface Settling {
   readonly hasProperties: boolean;
 }
 
-/** Settles some of what a holder has, each in a way of its own, in one call. */
+/** Settles some of a holder's messages in one call, each with its own outcome. */
 export function settle(
   holder: number,
   drawn: readonly number[],
@@ -181,14 +181,14 @@ export function settle(
         continue;
       }
       assert.equal(code, undefined, `${delivery.message.id} ${outcomes[i]?.error?.message}`);
-      carryOut(model, delivery, pick(ways, i).outcome);
+      applyOutcome(model, delivery, pick(ways, i).outcome);
       handle.deliveries.splice(handle.deliveries.indexOf(delivery), 1);
     }
     return chosen.map(({ message }) => message.id).join(' ');
   });
 }
 
-function carryOut(
+function applyOutcome(
   model: SessionModel,
   { message }: Delivery,
   outcome: SettlementRequest['outcome'],

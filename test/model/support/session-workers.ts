@@ -4,25 +4,25 @@ import type { FaultClient } from '../../support/fault-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 import { type BatchMessage, fromWire, type TestBroker } from '../../support/test-broker.ts';
 import type { SessionLockAnswer } from '../../support/test-session.ts';
-import type { BookedLock, BookedMessage, SessionBook } from './session-book.ts';
+import type { LedgerLock, LedgerMessage, SessionLedger } from './session-ledger.ts';
 
-/** A process of the bus whose database fails. */
+/** A process of the bus, with the faults of its database. */
 export interface Process {
   readonly broker: TestBroker;
   readonly faults: FaultClient;
 }
 
-/** What those who use a queue have in common. */
+/** A sender or holder of sessions. */
 abstract class Worker {
-  protected readonly book: SessionBook;
+  protected readonly ledger: SessionLedger;
   protected readonly random: LoadRandom;
   readonly #process: Process;
   readonly #queue: string;
 
-  constructor(process: Process, queue: string, book: SessionBook, random: LoadRandom) {
+  constructor(process: Process, queue: string, ledger: SessionLedger, random: LoadRandom) {
     this.#process = process;
     this.#queue = queue;
-    this.book = book;
+    this.ledger = ledger;
     this.random = random;
   }
 
@@ -30,13 +30,13 @@ abstract class Worker {
     return this.#process.broker.clock.now();
   }
 
-  /** How many answers of the database were lost so far: what then came of a request is not certain. */
+  /** How many database answers were lost so far. If it grows during a request, the outcome is uncertain. */
   protected get lostAnswers(): number {
     return this.#process.faults.lostAnswers;
   }
 
-  /** Makes a request. Only what a failing database explains may come, or what `also` names. */
-  protected async ask(
+  /** Sends a request. Fails on a status that no database fault explains and `also` does not list. */
+  protected async request(
     method: string,
     path: string,
     also: readonly number[] = [],
@@ -46,17 +46,17 @@ abstract class Worker {
     const { status, text } = answer;
     const isKnown = status < 300 || status === 503 || status === 504 || also.includes(status);
     assert.ok(isKnown, `${method} ${path}: ${status} ${text}`);
-    if (status >= 500) this.book.tally.unknown++;
+    if (status >= 500) this.ledger.tally.unknown++;
     return answer;
   }
 }
 
-/** Sends into sessions of its own, one batch after the other. */
+/** Sends to its own sessions, one batch after the other. */
 export class Sender extends Worker {
   async turn(sessions: readonly string[]): Promise<void> {
-    const { random, book } = this;
+    const { random, ledger } = this;
     const messages = Array.from({ length: random.pick([1, 1, 2, 6]) }, () =>
-      book.sending(sessions[random.below(sessions.length)] ?? ''),
+      ledger.sending(sessions[random.below(sessions.length)] ?? ''),
     );
     const batch = messages.map(
       ({ id, session: SessionId }): BatchMessage => ({
@@ -64,18 +64,18 @@ export class Sender extends Worker {
         BrokerProperties: { MessageId: id, SessionId },
       }),
     );
-    const { status } = await this.ask('POST', 'messages', [], {
+    const { status } = await this.request('POST', 'messages', [], {
       body: JSON.stringify(batch),
       headers: { 'Content-Type': 'application/vnd.microsoft.servicebus.json' },
     });
     for (const message of messages) message.sent = status === 201 ? 'done' : 'unknown';
-    if (status === 201) book.tally.sent += messages.length;
+    if (status === 201) ledger.tally.sent += messages.length;
   }
 }
 
-/** Accepts a session, receives and completes in it, and gives it back, or vanishes. */
+/** Accepts a session, receives and completes messages, and releases the session or abandons it. */
 export class Holder extends Worker {
-  /** Does all that it does with one session. Says whether there was one. */
+  /** Uses one session. Returns whether it accepted one. */
   async turn(sessions: readonly string[]): Promise<boolean> {
     const { random } = this;
     const named = random.chance(0.2) ? sessions[random.below(sessions.length)] : undefined;
@@ -91,52 +91,52 @@ export class Holder extends Worker {
     return true;
   }
 
-  async #accept(named: string | undefined): Promise<BookedLock | undefined> {
+  async #accept(named: string | undefined): Promise<LedgerLock | undefined> {
     const query = named === undefined ? 'timeout=0' : `sessionId=${encodeURIComponent(named)}`;
-    const answer = await this.ask('POST', `sessions/$accept?${query}`, [409]);
+    const answer = await this.request('POST', `sessions/$accept?${query}`, [409]);
     if (answer.status !== 201) return undefined;
     const { sessionId, sessionLock, lockedUntilUtc } = answer.json<SessionLockAnswer>();
-    return this.book.accepted(sessionId, sessionLock, Date.parse(lockedUntilUtc));
+    return this.ledger.accepted(sessionId, sessionLock, Date.parse(lockedUntilUtc));
   }
 
-  #query({ session, token }: BookedLock): string {
+  #query({ session, token }: LedgerLock): string {
     return `sessionId=${encodeURIComponent(session)}&sessionLock=${token}`;
   }
 
-  /** Nothing where the lock was lost. */
-  async #receive(lock: BookedLock) {
+  /** Returns undefined if the lock was lost. */
+  async #receive(lock: LedgerLock) {
     const maxMessages = this.random.pick([1, 2, 10]);
     const path = `messages/head?timeout=0&maxMessages=${maxMessages}&${this.#query(lock)}`;
-    const began = this.book.tally.accepted;
-    const answer = await this.ask('POST', path, [410]);
-    if (answer.status === 410) return this.#lost(lock, 'receive');
-    // Where a claim stays unheard, the bus ends the lock rather than pass over what it may have claimed.
+    const began = this.ledger.tally.accepted;
+    const answer = await this.request('POST', path, [410]);
+    if (answer.status === 410) return this.#recordLost(lock, 'receive');
+    // If the answer to a claim is lost, the bus ends the lock: it must not skip messages it may have claimed.
     if (answer.status === 504) lock.mayBeOverSince ??= began;
     if (answer.status !== 201) return [];
     const received = answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
-    const messages = this.book.received(lock, received);
+    const messages = this.ledger.received(lock, received);
     return messages.map((message, i) => ({ message, token: received[i]?.broker.LockToken ?? '' }));
   }
 
-  #lost(lock: BookedLock, what: string): undefined {
-    this.book.tally.lost++;
-    if (this.book.isSure(lock)) {
-      this.book.complain(`${lock.session} lost its live lock, said a ${what}`);
+  #recordLost(lock: LedgerLock, what: string): undefined {
+    this.ledger.tally.lost++;
+    if (this.ledger.isCertain(lock)) {
+      this.ledger.report(`${lock.session} lost its live lock, according to a ${what}`);
     }
     return undefined;
   }
 
   async #complete(
-    lock: BookedLock,
-    received: readonly { readonly message: BookedMessage; readonly token: string }[],
+    lock: LedgerLock,
+    received: readonly { readonly message: LedgerMessage; readonly token: string }[],
   ): Promise<void> {
     const chosen = received.filter(() => this.random.chance(0.8));
     if (chosen.length === 0) return;
     const before = this.lostAnswers;
-    // From here on it may be gone.
+    // From here on each may be completed.
     for (const { message } of chosen) message.completed ??= 'unknown';
     const settlements = chosen.map(({ token }) => ({ lockToken: token, outcome: 'complete' }));
-    const answer = await this.ask('POST', `messages/$settle?${this.#query(lock)}`, [], {
+    const answer = await this.request('POST', `messages/$settle?${this.#query(lock)}`, [], {
       body: JSON.stringify({ settlements }),
     });
     if (answer.status !== 200) return;
@@ -144,30 +144,30 @@ export class Holder extends Worker {
     for (const [i, { message }] of chosen.entries()) {
       const code = outcomes[i]?.error?.code;
       if (code === undefined) {
-        if (message.completed === 'done') this.book.complain(`${message.id} was completed twice`);
+        if (message.completed === 'done') this.ledger.report(`${message.id} was completed twice`);
         message.completed = 'done';
-        this.book.tally.completed++;
+        this.ledger.tally.completed++;
       } else if (code === 'SessionLockLost' && this.lostAnswers === before) {
-        this.#lost(lock, `completion of ${message.id}`);
+        this.#recordLost(lock, `completion of ${message.id}`);
       }
     }
   }
 
-  async #renew(lock: BookedLock): Promise<void> {
-    const answer = await this.ask('POST', `sessions/$renew?${this.#query(lock)}`, [410]);
-    if (answer.status === 410) this.#lost(lock, 'renewal');
+  async #renew(lock: LedgerLock): Promise<void> {
+    const answer = await this.request('POST', `sessions/$renew?${this.#query(lock)}`, [410]);
+    if (answer.status === 410) this.#recordLost(lock, 'renewal');
     if (answer.status !== 200) return;
     lock.until = Date.parse(answer.json<SessionLockAnswer>().lockedUntilUtc);
   }
 
-  async #release(lock: BookedLock): Promise<void> {
-    const wasSure = this.book.isSure(lock);
+  async #release(lock: LedgerLock): Promise<void> {
+    const wasSure = this.ledger.isCertain(lock);
     const before = this.lostAnswers;
-    lock.isLetGo = true;
-    const { status } = await this.ask('POST', `sessions/$release?${this.#query(lock)}`, [410]);
-    const isWronged = status === 410 && wasSure && this.now < lock.until;
-    if (isWronged && this.lostAnswers === before) {
-      this.book.complain(`${lock.session} could not be given back`);
+    lock.isFreed = true;
+    const { status } = await this.request('POST', `sessions/$release?${this.#query(lock)}`, [410]);
+    const isWrong = status === 410 && wasSure && this.now < lock.until;
+    if (isWrong && this.lostAnswers === before) {
+      this.ledger.report(`${lock.session} could not be released`);
     }
   }
 }

@@ -5,16 +5,16 @@ import type { QueueClient } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
 import { msOf, pick, pickMany, type Span, type Step, step } from './step.ts';
 
-/** What to do with a held message, with times relative to now. */
+/** How to settle a message, with times relative to now. */
 export interface Settling {
   readonly kind: 'complete' | 'abandon' | 'defer' | 'deadLetter';
   readonly delay?: Span | undefined;
-  /** A property to change on the way. */
+  /** The value of a property that the settlement sets. */
   readonly mark?: number | undefined;
   readonly reason?: string | undefined;
 }
 
-/** Settles one delivery of those ever made: by the address of its lock if that is possible. */
+/** Settles one of the latest deliveries, by the URL of its lock where possible. */
 export function settle(drawn: number, settling: Settling): Step {
   return step(
     `${print(settling)} of ${drawn}`,
@@ -78,7 +78,7 @@ export function settleMany(
   );
 }
 
-/** Renews the locks of several deliveries, or of one by its address. */
+/** Renews the locks of several deliveries, or one lock by its URL. */
 export function renew(drawn: readonly number[]): Step {
   return step(
     `renew(${drawn.join(' ')})`,
@@ -125,7 +125,7 @@ async function renewMany(
   return renewals.map(({ lockedUntilUtc, error }) => lockedUntilUtc ?? String(error?.code));
 }
 
-/** The latest deliveries rather than any: earlier ones are mostly settled. */
+/** One of the latest deliveries, because earlier ones are mostly settled. */
 function choose(model: QueueModel, drawn: number): Delivery {
   return pick(model.deliveries.slice(-6), drawn);
 }

@@ -7,7 +7,7 @@ import { cancel, type Outgoing, schedule, send } from './send-steps.ts';
 import { renew, type Settling, settle, settleMany } from './settle-steps.ts';
 import { SPANS, type Span, type Step } from './step.ts';
 
-/** What sequences of operations are drawn from; durations and places around the edges. */
+/** The arbitraries of the queue's steps; spans are close to the ends of locks and times to live. */
 
 const drawn = fc.nat({ max: 11 });
 const several = (maxLength: number) => fc.array(drawn, { minLength: 1, maxLength });
@@ -38,7 +38,7 @@ const settling: fc.Arbitrary<Settling> = fc.record({
   reason: fc.option(fc.constant('because'), { nil: undefined }),
 });
 
-/** Settings of a queue as drawn: little patience, so that it runs out within a short sequence. */
+/** Settings of a queue, with low maximum delivery counts, so that short sequences exceed them. */
 export const queueSettings: fc.Arbitrary<QueueSettings> = fc.record({
   lockMs: fc.constantFrom(5000, 30_000, 300_000),
   maxDeliveryCount: fc.constantFrom(1, 2, 3),
@@ -85,7 +85,7 @@ const STEPS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [6, fc.tuple(operation, place, drawn).map(([...options]) => queueSteps.operate(...options))],
 ];
 
-/** One entry for each weight, since a sequence draws evenly from a list. */
+/** One weighted arbitrary, because `fc.commands` draws evenly from its list. */
 export const stepArbitraries: fc.Arbitrary<Step>[] = [
   fc.oneof(...STEPS.map(([weight, arbitrary]) => ({ weight, arbitrary }))),
 ];

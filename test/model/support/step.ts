@@ -2,12 +2,12 @@ import type { AsyncCommand } from 'fast-check';
 import type { QueueClient } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
 
-/** One operation on model and bus together. */
+/** One operation, on the model and on the bus. */
 export type Step = AsyncCommand<QueueModel, QueueClient>;
 
 /**
- * Pairs a printable name with what is done. `run` does the same to bus and model, compares, and
- * returns what it came to, for the history.
+ * A step with a printable name. `run` performs the same operation on bus and model, compares, and returns
+ * the outcome for the history.
  */
 export function step(
   name: string,
@@ -25,24 +25,24 @@ export function step(
   };
 }
 
-/** One of a list, whatever number was drawn; there must be one. */
+/** The element for a drawn number; throws if the list is empty. */
 export function pick<T>(list: readonly T[], drawn: number): T {
   const one = list[drawn % list.length];
   if (one === undefined) throw new Error('Nothing to pick from: a check is missing.');
   return one;
 }
 
-/** As many different ones of a list as there are draws, or all. */
+/** One different element for each drawn number, or all elements if there are fewer. */
 export function pickMany<T>(list: readonly T[], drawn: readonly number[]): readonly T[] {
   const left = [...list];
   return drawn.flatMap((number) => left.splice(left.length === 0 ? 0 : number % left.length, 1));
 }
 
-/** Spans of time around which faults are; lock and time to live as the queue has them. */
+/** Spans at which defects are likely; `lock` and `ttl` are those of the queue. */
 export const SPANS = ['1ms', '1s', 'lock-1', 'lock', 'lock+1', '2 locks', 'ttl-1', 'ttl'] as const;
 export type Span = (typeof SPANS)[number];
 
-/** How long that is; without a time to live in the queue, one of ten seconds. */
+/** A span in ms; a queue without a time to live counts as 10 s. */
 export function msOf(
   span: Span,
   { lockMs, defaultTtlMs = 10_000 }: QueueModel['settings'],

@@ -9,15 +9,15 @@ export const PLACES = [
   'transfersOfRed',
 ] as const;
 export type Place = (typeof PLACES)[number];
-/** Those from which messages are received under a lock. */
+/** Places from which messages are received under a lock. */
 export type LivePlace = 'all' | 'red' | 'end';
-/** Those in which messages wait for somebody to look after them. */
-export type LostPlace = 'transfersOfMiddle' | 'transfersOfRed';
+/** Transfer dead-letter queues, where messages wait for a resubmission. */
+export type TransferPlace = 'transfersOfMiddle' | 'transfersOfRed';
 
 export const STATUSES = ['Active', 'SendDisabled', 'ReceiveDisabled', 'Disabled'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** What is sent to the topic. */
+/** The properties of a message to send. */
 export interface Draft {
   readonly color: 'red' | 'blue';
   readonly size: number;
@@ -25,13 +25,13 @@ export interface Draft {
 
 interface Copy {
   readonly body: string;
-  /** Later ones have higher numbers; where a copy is new, it has a new one. */
+  /** The position in the order of its place; a copy that moves on gets a new, higher one. */
   number: number;
   place: Place | 'gone';
   lock: { readonly until: number } | undefined;
 }
 
-/** A copy as somebody received it. */
+/** A copy that was received under a lock. */
 export interface Held {
   readonly place: LivePlace;
   readonly copy: Copy;
@@ -39,13 +39,13 @@ export interface Held {
   readonly lockToken: string;
 }
 
-/** As long as all locks last, ms. */
+/** The length of all locks, ms. */
 export const LOCK_MS = 30_000;
 
 /**
- * A topic with three subscriptions: `all` gets everything; `red` what is red, and forwards its dead
- * letters to the queue `end`; `big` what is larger than 5, which it forwards to the queue `middle`,
- * and that to `end`. Where `end` takes nothing, a copy waits where it last was.
+ * A topic with three subscriptions. `all` gets every message. `red` gets red ones, and forwards its dead
+ * letters to the queue `end`. `big` gets messages with a size over 5 and forwards them to the queue `middle`,
+ * which forwards them to `end`. While `end` accepts no sends, a copy waits at the last entity before it.
  */
 export class TopicModel {
   now: number;
@@ -60,35 +60,35 @@ export class TopicModel {
     this.now = now;
   }
 
-  get endTakes(): boolean {
+  get endAcceptsSends(): boolean {
     return this.status === 'Active' || this.status === 'ReceiveDisabled';
   }
 
-  /** Whether messages can be received there. */
-  gives(place: Place): boolean {
+  /** Whether messages can be received at a place. */
+  canReceive(place: Place): boolean {
     const isAtEnd = place === 'end' || place === 'deadOfEnd';
     return !isAtEnd || this.status === 'Active' || this.status === 'SendDisabled';
   }
 
-  /** Returns the bodies. */
+  /** Adds a copy for each matching subscription; returns the bodies. */
   send(drafts: readonly Draft[]): readonly string[] {
     return drafts.map(({ color, size }) => {
       const body = `m${this.#sent++}`;
       this.#add(body, 'all');
       if (color === 'red') this.#add(body, 'red');
-      if (size > 5) this.#add(body, this.endTakes ? 'end' : 'transfersOfMiddle');
+      if (size > 5) this.#add(body, this.endAcceptsSends ? 'end' : 'transfersOfMiddle');
       return body;
     });
   }
 
-  /** What lies at a place, in order. */
+  /** The copies at a place, in order. */
   at(place: Place): readonly Copy[] {
     return this.#copies
       .filter((copy) => copy.place === place)
       .toSorted((a, b) => a.number - b.number);
   }
 
-  /** What of it can be received now. */
+  /** The copies at a place that are not locked, in order. */
   free(place: Place): readonly Copy[] {
     return this.at(place).filter(({ lock }) => lock === undefined || lock.until <= this.now);
   }
@@ -101,35 +101,35 @@ export class TopicModel {
     }
   }
 
-  /** Whether the lock was still there; then the copy goes where the outcome sends it. */
+  /** Settles a copy if its lock is live; returns whether it was. */
   settle(held: Held, outcome: 'complete' | 'abandon' | 'deadLetter'): boolean {
     this.held.splice(this.held.indexOf(held), 1);
     const { copy, lock } = held;
     if (lock === undefined || copy.lock !== lock || lock.until <= this.now) return false;
     copy.lock = undefined;
     if (outcome === 'complete') copy.place = 'gone';
-    if (outcome === 'deadLetter') this.#bury(copy);
+    if (outcome === 'deadLetter') this.#deadLetter(copy);
     return true;
   }
 
-  #bury(copy: Copy): void {
+  #deadLetter(copy: Copy): void {
     if (copy.place === 'all') copy.place = 'deadOfAll';
     else if (copy.place === 'end') copy.place = 'deadOfEnd';
-    else if (this.endTakes) this.#move(copy, 'end');
+    else if (this.endAcceptsSends) this.#move(copy, 'end');
     else copy.place = 'transfersOfRed';
   }
 
-  /** Takes everything away from a place. */
+  /** Removes all copies at a place. */
   clear(place: Place): void {
     for (const copy of this.at(place)) copy.place = 'gone';
   }
 
-  /** What could not be forwarded is sent anew where it was; from `middle` it goes on. */
-  resubmit(place: LostPlace): void {
+  /** Sends copies that could not be forwarded again to their entity; `middle` forwards them to `end`. */
+  resubmit(place: TransferPlace): void {
     for (const copy of this.at(place)) this.#move(copy, place === 'transfersOfRed' ? 'red' : 'end');
   }
 
-  /** The update of a queue ends all locks on its messages. */
+  /** Changes the status of `end`; the update ends all locks on its messages. */
   update(status: Status): void {
     this.status = status;
     for (const copy of this.at('end')) copy.lock = undefined;

@@ -15,21 +15,21 @@ import {
   type Draft,
   type LivePlace,
   LOCK_MS,
-  type LostPlace,
   PLACES,
   type Place,
   STATUSES,
   type Status,
   type TopicModel,
+  type TransferPlace,
 } from './topic-model.ts';
 
-/** More than any history sends. */
+/** More messages than any history sends. */
 const ALL = 250;
-/** Enough that no message is given up. */
+/** High enough that no message is dead-lettered for it. */
 const MANY_DELIVERIES = '1000';
 
-/** The topic, its subscriptions and the queues behind them. */
-export class TopicScene {
+/** The topic, its subscriptions and the queues they forward to. */
+export class TopicFixture {
   readonly broker: TestBroker;
   readonly #name: string;
 
@@ -42,7 +42,7 @@ export class TopicScene {
     return { LockDuration: `PT${LOCK_MS / 1000}S`, MaxDeliveryCount: MANY_DELIVERIES };
   }
 
-  /** Where messages of a place are received. */
+  /** The path from which messages of a place are received. */
   path(place: Place): string {
     const end = `end-${this.#name}`;
     const of = (name: string) => subscription(name, this.#name);
@@ -89,19 +89,19 @@ export class TopicScene {
   }
 }
 
-type TopicStep = AsyncCommand<TopicModel, TopicScene>;
+type TopicStep = AsyncCommand<TopicModel, TopicFixture>;
 
-/** A step with a name, which does the same to model and bus and returns what came of it. */
+/** A step with a name, which does the same on model and bus and returns the outcome. */
 function step(
   name: string,
   check: (model: TopicModel) => boolean,
-  run: (model: TopicModel, scene: TopicScene) => Promise<string>,
+  run: (model: TopicModel, fixture: TopicFixture) => Promise<string>,
 ): TopicStep {
   return {
     check,
-    run: async (model, scene) => {
+    run: async (model, fixture) => {
       const place = model.history.push(`${name} …`) - 1;
-      model.history[place] = `${name}: ${await run(model, scene)}`;
+      model.history[place] = `${name}: ${await run(model, fixture)}`;
     },
     toString: () => name,
   };
@@ -112,9 +112,9 @@ function send(drafts: readonly Draft[]): TopicStep {
   return step(
     `send(${names})`,
     () => true,
-    async (model, scene) => {
+    async (model, fixture) => {
       const bodies = model.send(drafts);
-      await scene.send(bodies, drafts);
+      await fixture.send(bodies, drafts);
       return bodies.join(' ');
     },
   );
@@ -123,9 +123,9 @@ function send(drafts: readonly Draft[]): TopicStep {
 function receive(place: LivePlace, maxMessages: number): TopicStep {
   return step(
     `receive(${place} ${maxMessages})`,
-    (model) => model.gives(place),
-    async (model, scene) => {
-      const received = await scene.broker.peekLockMany(scene.path(place), maxMessages);
+    (model) => model.canReceive(place),
+    async (model, fixture) => {
+      const received = await fixture.broker.peekLockMany(fixture.path(place), maxMessages);
       const expected = model.free(place).slice(0, maxMessages);
       assert.deepEqual(bodiesOf(received), bodiesOf(expected));
       const tokens = received.map(({ broker }) => String(broker.LockToken));
@@ -141,29 +141,29 @@ function settle(
 ): TopicStep {
   return step(
     `${outcome}(${drawn})`,
-    (model) => model.held.some(({ place }) => model.gives(place)),
-    async (model, scene) => {
+    (model) => model.held.some(({ place }) => model.canReceive(place)),
+    async (model, fixture) => {
       const held = pickMany(
-        model.held.filter(({ place }) => model.gives(place)),
+        model.held.filter(({ place }) => model.canReceive(place)),
         drawn,
       );
       const places = [...new Set(held.map(({ place }) => place))];
-      const said: string[] = [];
+      const outcomes: string[] = [];
       for (const place of places) {
-        // Of one call, messages of one block go together, in their order.
+        // One call settles the messages of a block together, in their order.
         const here = held
           .filter((one) => one.place === place)
           .toSorted((a, b) => a.copy.number - b.copy.number);
         const settlements = here.map(({ lockToken }) => ({ lockToken, outcome }));
-        const answers = await scene.broker.settle(scene.path(place), settlements);
+        const answers = await fixture.broker.settle(fixture.path(place), settlements);
         const expected = here.map((one) => model.settle(one, outcome));
         assert.deepEqual(
           answers.map(({ settled }) => settled),
           expected,
         );
-        said.push(...here.map(({ copy }, i) => `${copy.body} ${expected[i]}`));
+        outcomes.push(...here.map(({ copy }, i) => `${copy.body} ${expected[i]}`));
       }
-      return said.join(', ');
+      return outcomes.join(', ');
     },
   );
 }
@@ -172,8 +172,8 @@ function update(status: Status): TopicStep {
   return step(
     `end(${status})`,
     () => true,
-    async (model, scene) => {
-      await scene.update(status);
+    async (model, fixture) => {
+      await fixture.update(status);
       model.update(status);
       return 'done';
     },
@@ -183,9 +183,9 @@ function update(status: Status): TopicStep {
 function clear(place: Place): TopicStep {
   return step(
     `clear(${place})`,
-    (model) => model.gives(place),
-    async (model, scene) => {
-      const received = await scene.broker.receiveAndDeleteMany(scene.path(place), ALL);
+    (model) => model.canReceive(place),
+    async (model, fixture) => {
+      const received = await fixture.broker.receiveAndDeleteMany(fixture.path(place), ALL);
       const expected = bodiesOf(model.at(place));
       assert.deepEqual(bodiesOf(received).toSorted(), expected.toSorted());
       model.clear(place);
@@ -194,13 +194,13 @@ function clear(place: Place): TopicStep {
   );
 }
 
-function resubmit(place: LostPlace): TopicStep {
+function resubmit(place: TransferPlace): TopicStep {
   return step(
     `resubmit(${place})`,
-    ({ endTakes }) => endTakes,
-    async (model, scene) => {
+    ({ endAcceptsSends }) => endAcceptsSends,
+    async (model, fixture) => {
       const count = model.at(place).length;
-      assert.equal(await scene.broker.resubmit(scene.path(place)), count);
+      assert.equal(await fixture.broker.resubmit(fixture.path(place)), count);
       model.resubmit(place);
       return String(count);
     },
@@ -234,13 +234,13 @@ function look(): TopicStep {
   return step('look()', () => true, lookAtAll);
 }
 
-/** Everything is where it has to be: nothing more, nothing less, nothing twice. */
-export async function lookAtAll(model: TopicModel, scene: TopicScene): Promise<string> {
+/** Checks that the copies at every place are exactly the expected ones. */
+export async function lookAtAll(model: TopicModel, fixture: TopicFixture): Promise<string> {
   for (const place of PLACES) {
-    if (!model.gives(place)) continue;
-    const shown = bodiesOf(await scene.broker.peek(scene.path(place)));
+    if (!model.canReceive(place)) continue;
+    const shown = bodiesOf(await fixture.broker.peek(fixture.path(place)));
     const expected = bodiesOf(model.at(place));
-    // Beside the main queues messages keep the numbers they had elsewhere.
+    // In dead-letter queues messages keep the numbers of their earlier entity.
     const isInOrder = place === 'all' || place === 'red' || place === 'end';
     if (isInOrder) assert.deepEqual(shown, expected, place);
     else assert.deepEqual(shown.toSorted(), expected.toSorted(), place);
@@ -259,7 +259,7 @@ const drafts = fc.array(
 const places = fc.constantFrom('all', 'red', 'end');
 const draws = fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 4 });
 
-/** All steps; those that do more to the way of messages come more often. */
+/** All steps; sends and receives are listed twice to be drawn more often. */
 export const topicSteps: fc.Arbitrary<TopicStep>[] = [
   drafts.map(send),
   drafts.map(send),

@@ -1,57 +1,57 @@
 import assert from 'node:assert/strict';
 import type { Received } from '../../support/test-broker.ts';
 
-/** Where a message may be. Active and deferred ones are told apart in the dead-letter queue too. */
+/** Where a message may be: `dead` is active in the dead-letter queue, `deadDeferred` deferred there. */
 export type Spot = 'gone' | 'active' | 'deferred' | 'scheduled' | 'dead' | 'deadDeferred';
 
-/** What became of a request: done, refused, or nobody knows. */
+/** The outcome of a request as its client knows it; `unknown` where the answer was lost. */
 export type Knowledge = 'done' | 'refused' | 'unknown';
 
-/** A message as its sender and its receivers know it. */
+/** What the sender and the receivers of a message know about it. */
 export interface KnownMessage {
   readonly id: string;
   readonly body: string;
   readonly dueAt: number | undefined;
   readonly hasTtl: boolean;
-  /** Every place where it can be, as far as anybody was told. */
+  /** Every place where it can be, according to the answers so far. */
   spots: Set<Spot>;
   sequence: number | undefined;
-  /** The lock that is held for certain. */
+  /** The lock that certainly exists. */
   lock: KnownDelivery | undefined;
-  /** Whether its sender has no answer yet. */
+  /** Whether its sender still waits for the answer. */
   isUnderWay: boolean;
   /** Whether it was removed before its sender had an answer. */
   wasRemovedEarly: boolean;
 }
 
-/** A message in somebody's hands. */
+/** A message that was received under a lock. */
 export interface KnownDelivery {
   readonly message: KnownMessage;
   readonly place: 'main' | 'dead';
   readonly token: string;
   /** Epoch ms. */
   until: number;
-  /** How many settlements were begun. */
+  /** How many settlements were started. */
   attempts: number;
 }
 
 const IN_MAIN: ReadonlySet<Spot> = new Set(['active', 'deferred', 'scheduled']);
 
 /**
- * What may be believed of a queue whose database fails: an operation that was acknowledged has
- * happened, one whose answer was lost has happened or not. Nothing else is let pass.
+ * The possible contents of a queue whose database fails: an acknowledged operation has taken effect; one
+ * whose answer was lost may have. Any other content fails the test.
  */
-export class FaultBook {
+export class FaultLedger {
   readonly messages: KnownMessage[] = [];
   readonly deliveries: KnownDelivery[] = [];
-  readonly #dies: boolean;
+  readonly #canExhaust: boolean;
 
-  /** `dies`: messages may run out of deliveries. */
-  constructor({ dies }: { readonly dies: boolean }) {
-    this.#dies = dies;
+  /** `canExhaust`: messages may reach the maximum delivery count. */
+  constructor({ canExhaust }: { readonly canExhaust: boolean }) {
+    this.#canExhaust = canExhaust;
   }
 
-  /** To be entered before the request is made. */
+  /** Records a message before the request that sends it. */
   sending(dueAt: number | undefined, hasTtl: boolean, bytes: number): KnownMessage {
     const id = `m${this.messages.length}`;
     const body = `${id} ${'abcdefghij'.repeat(bytes / 10)}`;
@@ -68,8 +68,8 @@ export class FaultBook {
   }
 
   /**
-   * A send has ended. A write that is repeated because its answer was lost may bring back what was
-   * removed in between: that is delivery at least once.
+   * Records the end of a send. A write that is repeated because its answer was lost may restore a message
+   * that was removed in between: delivery is at least once.
    */
   sent(message: KnownMessage, knowledge: Knowledge, wasRepeated: boolean): void {
     assert.notEqual(knowledge, 'refused', `the send of ${message.id} was refused`);
@@ -78,20 +78,20 @@ export class FaultBook {
     else if (knowledge === 'done' && !message.wasRemovedEarly) message.spots.delete('gone');
   }
 
-  /** What was scheduled is active once it is due. */
-  moved(now: number): void {
+  /** Records that scheduled messages are active once they are due. */
+  activated(now: number): void {
     for (const { spots, dueAt } of this.messages) {
       if (dueAt === undefined || dueAt > now || !spots.delete('scheduled')) continue;
       spots.add('active');
     }
   }
 
-  /** A message was shown or handed out: it must be one that can be here, and whole. */
+  /** Checks that a returned message was sent, may be at this place, and has its body. */
   recognize(received: Received, spot: Spot): KnownMessage {
     const id = received.broker.MessageId;
     const message = this.messages.find((one) => one.id === id);
-    assert.ok(message !== undefined, `nobody sent ${id}`);
-    assert.equal(received.body, message.body, `${id} has a foreign body`);
+    assert.ok(message !== undefined, `${id} was never sent`);
+    assert.equal(received.body, message.body, `${id} has the body of another message`);
     const known = [...this.#spotsOf(message)].join(' or ');
     assert.ok(this.#spotsOf(message).has(spot), `${id} is ${spot}, and must be ${known}`);
     message.sequence = received.broker.SequenceNumber;
@@ -101,16 +101,16 @@ export class FaultBook {
   #spotsOf({ spots, hasTtl }: KnownMessage): ReadonlySet<Spot> {
     const isInMain = spots.has('active') || spots.has('deferred');
     const all = new Set(spots);
-    if (isInMain && (hasTtl || this.#dies)) all.add('dead');
+    if (isInMain && (hasTtl || this.#canExhaust)) all.add('dead');
     if (isInMain && hasTtl) all.add('gone');
     return all;
   }
 
-  /** A message came under a lock; whoever held it before must have lost it. */
+  /** Records a delivery under a lock; no earlier lock of the message may be live. */
   locked(received: Received, spot: Spot, until: number, now: number): void {
     const message = this.recognize(received, spot);
     const holder = message.lock;
-    const again = `${message.id} was handed out as delivery ${received.broker.DeliveryCount}`;
+    const again = `${message.id} was received as delivery ${received.broker.DeliveryCount}`;
     assert.ok(!(holder && holder.until > now), `${again} under the live lock ${holder?.token}`);
     const place = spot === 'dead' || spot === 'deadDeferred' ? 'dead' : 'main';
     const token = received.broker.LockToken;
@@ -120,7 +120,7 @@ export class FaultBook {
     this.deliveries.push(delivery);
   }
 
-  /** A message was removed as it was handed out. */
+  /** Records a message that was received and deleted. */
   removed(received: Received, spot: Spot, now: number): void {
     const message = this.recognize(received, spot);
     const holder = message.lock;
@@ -129,20 +129,20 @@ export class FaultBook {
     message.wasRemovedEarly = message.isUnderWay;
   }
 
-  /** Something that would bring a message elsewhere was done, or perhaps done. */
-  brought(message: KnownMessage, to: Spot, knowledge: Knowledge): void {
+  /** Records an operation that moves a message, which was done or may have been. */
+  moved(message: KnownMessage, to: Spot, knowledge: Knowledge): void {
     if (knowledge === 'done') message.spots = new Set([to]);
     if (knowledge === 'unknown') message.spots.add(to);
   }
 
-  /** Anything at one place may have been brought to another. */
-  mayHaveGone(from: Spot, to: Spot): void {
+  /** Records that any message at one place may have activated to another. */
+  mayHaveMoved(from: Spot, to: Spot): void {
     for (const message of this.messages) {
       if (this.#spotsOf(message).has(from)) message.spots.add(to);
     }
   }
 
-  /** The main queue was emptied, or perhaps was. */
+  /** Records a purge of the main queue, which was done or may have been. */
   purged(knowledge: Knowledge): void {
     for (const message of this.messages) {
       const others = [...this.#spotsOf(message)].filter((spot) => !IN_MAIN.has(spot));
@@ -153,21 +153,21 @@ export class FaultBook {
     this.forgetLocks();
   }
 
-  /** From now on no lock is held for certain. */
+  /** From now on no lock certainly exists. */
   forgetLocks(): void {
     for (const message of this.messages) message.lock = undefined;
   }
 
-  /** Whether a message may come to its end by itself: by time, or by too many deliveries. */
-  mayBeOver(id: string): boolean {
-    return this.#dies || this.mayExpire(id);
+  /** Whether a message may expire or reach the maximum delivery count. */
+  mayHaveLapsed(id: string): boolean {
+    return this.#canExhaust || this.mayExpire(id);
   }
 
   mayExpire(id: string): boolean {
     return this.messages.some((message) => message.id === id && message.hasTtl);
   }
 
-  /** Compares with everything that there is, once all is quiet. Each message is in one place. */
+  /** Compares with all messages that exist when no request is under way. Each must be in one place. */
   checkFound(found: readonly { readonly received: Received; readonly spot: Spot }[]): void {
     const ids = found.map(({ received }) => received.broker.MessageId);
     const twice = ids.filter((id, i) => ids.indexOf(id) !== i);

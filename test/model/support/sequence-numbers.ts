@@ -1,43 +1,43 @@
 import assert from 'node:assert/strict';
 import type { ModelMessage } from './model-message.ts';
 
-/** A message whose number is fixed but not known yet. */
+/** A message whose number the bus has assigned or will assign, and which the model does not know yet. */
 interface Waiting {
   readonly order: Order;
-  /** The lowest number it can have got. */
+  /** The lowest number that it can have. */
   readonly from: number;
-  /** The first number it cannot have got; absent while it may not even have one. */
+  /** The first number that it cannot have; absent while the bus may not have assigned one yet. */
   to?: number;
-  /** A message with this number came before it. */
+  /** A message with this number was received before it, so its own number is higher. */
   above: number;
 }
 
-/** Among those of one kind the order is known: of sends, of due times. */
+/** The order among messages of one kind: sent ones by send, activated ones by due time. */
 interface Order {
   readonly kind: 'sent' | 'due';
   readonly rank: number;
 }
 
 /**
- * Sequence numbers of a queue: without gaps, from 1 on, in the order of enqueueing. A scheduled
- * message gets its new number at some moment from its due time on, at the latest when somebody
- * looks at the queue; so its number, and those of sends in between, are learnt as they are seen, and
- * must then fit to all that is known.
+ * The sequence numbers of a queue: from 1 on, without gaps, in the order of enqueueing. A scheduled
+ * message gets its new number at or after its due time, at the latest with the next peek or receive. So the
+ * model learns its number, and the numbers of sends in between, from the bus, and checks that they fit
+ * all known numbers.
  */
-export class NumberBook {
+export class SequenceNumbers {
   #next = 1;
   #sends = 0;
-  /** How many numbers were given out since the last look to messages that wait no longer. */
+  /** Numbers used since the last `allAssigned` by messages that are no longer in `#waiting`. */
   #used = 0;
   readonly #taken = new Map<number, Order>();
   readonly #waiting = new Map<ModelMessage, Waiting>();
 
-  /** Whether some message has a number that nobody has seen. */
-  get isOpen(): boolean {
+  /** Whether the number of some message is not known. */
+  get hasUnknown(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Numbers for messages that were just sent. */
+  /** Assigns numbers to messages that were just sent, where they are certain. */
   sent(messages: readonly ModelMessage[]): void {
     const isFixed = this.#end() === this.#next;
     for (const message of messages) {
@@ -52,10 +52,10 @@ export class NumberBook {
     }
   }
 
-  /** A scheduled message has come due, and waits for its new number. */
-  cameDue(message: ModelMessage): void {
+  /** A scheduled message is due and will get a new number. */
+  becameDue(message: ModelMessage): void {
     const scheduled = this.#waiting.get(message);
-    // The number under which it was scheduled is used up, whichever it was.
+    // Its number as a scheduled message is used, even if the model never learnt it.
     if (scheduled !== undefined && scheduled.to === undefined) this.#used++;
     this.#waiting.delete(message);
     message.sequence = undefined;
@@ -63,24 +63,24 @@ export class NumberBook {
     this.#waiting.set(message, { order, from: this.#next, above: 0 });
   }
 
-  /** Somebody looks at the queue: from now on everything in it has its number. */
-  looked(): void {
+  /** A peek or receive has activated all due messages: every message now has its number. */
+  allAssigned(): void {
     const to = this.#end();
-    for (const waiting of this.#unseen()) waiting.to = to;
+    for (const waiting of this.#unassigned()) waiting.to = to;
     this.#next = to;
     this.#used = 0;
   }
 
-  /** The first number that is free for certain. */
+  /** The first number that is certainly unused. */
   #end(): number {
-    return this.#next + this.#used + this.#unseen().length;
+    return this.#next + this.#used + this.#unassigned().length;
   }
 
-  #unseen(): Waiting[] {
+  #unassigned(): Waiting[] {
     return [...this.#waiting.values()].filter(({ to }) => to === undefined);
   }
 
-  /** A message was seen with this number. */
+  /** The bus showed a message with this number; checks that it fits. */
   learn(message: ModelMessage, number: number): void {
     const waiting = this.#waiting.get(message);
     if (waiting === undefined) {
@@ -102,13 +102,13 @@ export class NumberBook {
     this.#waiting.delete(message);
   }
 
-  /** A message with this number came out while this one, which could be had, did not. */
+  /** A message with this number was received while `message`, though available, was not. */
   follows(message: ModelMessage, number: number): void {
     const waiting = this.#waiting.get(message);
     if (waiting !== undefined) waiting.above = Math.max(waiting.above, number);
   }
 
-  /** A message is gone; what number it had will never be known. */
+  /** A message is removed, so its number will never be known. */
   drop(message: ModelMessage): void {
     const waiting = this.#waiting.get(message);
     if (waiting?.to !== undefined) this.#waiting.delete(message);
