@@ -9,7 +9,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../shared/storage/schema/tables.ts';
-import { compressionAtOnce } from '../../test/simulation/engine/compression.ts';
+import { synchronousCompression } from '../../test/simulation/engine/compression.ts';
 import { Machine } from '../../test/simulation/engine/machine.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';
 import type { Timeline } from '../../test/simulation/engine/timeline.ts';
@@ -83,7 +83,7 @@ export function settingsOf(surroundings: Surroundings, machine: Machine, random:
     clock: machine.clock,
     random: random.fork('own'),
     scheduler: inWholeMs(machine),
-    compression: compressionAtOnce,
+    compression: synchronousCompression,
     rootKey: 'none',
     leaseMs: LEASE_MS.deployed,
     receiveWaitMsMax: RECEIVE_WAIT_MS,

@@ -13,11 +13,11 @@ const PAGE = 100;
 /** More pages than a run can have messages. */
 const PAGES_MAX = 200;
 
-/** Receives and completes all that is left once nobody is at work any more. */
+/** Receives and completes all messages that are left after the clients have stopped. */
 export class Drain {
   readonly found: Found[] = [];
   readonly violations: Violation[] = [];
-  /** Whether messages were to be had long before. */
+  /** Whether it runs after days of sweeps, when all messages should be drained already. */
   isLate = false;
   readonly #world: World;
   readonly #process: SimulatedProcess;
@@ -28,13 +28,13 @@ export class Drain {
   }
 
   async run(): Promise<void> {
-    // What was left half done behind answers is the sweep's.
+    // The sweep finishes what processes left unfinished after their answers.
     for (let i = 0; i < 3; i++) {
       await this.#world.timeline.pause(2 * 60_000);
-      await this.#ask('the sweep', (composition) => composition.sweep());
+      await this.#call('the sweep', (composition) => composition.sweep());
     }
     const receivables = this.#world.scenario.entities.filter((entity) => entity.kind !== 'topic');
-    // What expires, or is dead-lettered on, while others are drained comes to the second round.
+    // The second round receives what expires, or is dead-lettered to another queue, during the first.
     for (let round = 0; round < 2 && this.#isAnyLeft(); round++) {
       for (const entity of receivables) {
         await this.#drain(entity);
@@ -44,7 +44,7 @@ export class Drain {
 
   async #drain(entity: ReceivableSpec): Promise<void> {
     const { path } = entity;
-    const isThere = await this.#ask(`a look at ${path}`, async ({ management }) => {
+    const isThere = await this.#call(`a look at ${path}`, async ({ management }) => {
       try {
         await management.get(path);
         return true;
@@ -60,7 +60,7 @@ export class Drain {
     }
     if (entity.requiresSession) await this.#drainSessions(path);
     else await this.#drainQueue(path);
-    // Expired ones are shown until they are cleared; they can be had no more.
+    // A peek shows expired messages until they are removed, but they cannot be received.
     if (entity.defaultTimeToLiveMs === undefined) {
       const sessions = entity.requiresSession ? this.#sessions() : [undefined];
       for (const sessionId of sessions) await this.#drainDeferred(path, sessionId);
@@ -76,7 +76,7 @@ export class Drain {
   ): Promise<void> {
     let before: string | undefined;
     for (let page = 0; page < PAGES_MAX; page++) {
-      const messages = await this.#ask(`a receive from ${path}`, (composition) =>
+      const messages = await this.#call(`a receive from ${path}`, (composition) =>
         broker(composition).receive(pathOf(path), {
           mode: 'peekLock',
           maxMessages: PAGE,
@@ -89,19 +89,19 @@ export class Drain {
         await this.#complete(path, messages, session?.sessionId);
         continue;
       }
-      // One receive clears away only so much of what has expired.
+      // One receive removes only a limited number of expired messages.
       const left = this.#places();
       if (left === before) return;
       before = left;
     }
   }
 
-  /** Whether there is any block of messages, of whatever store. */
+  /** Whether any block of messages exists. */
   #isAnyLeft(): boolean {
     return this.#world.database.items(TABLES.messages).some((item) => item['s'] !== undefined);
   }
 
-  /** Where messages lie in main queues, those included that have expired: forwarded, they are as many elsewhere. */
+  /** The blocks of main queues with their message counts, which show whether a receive removed expired messages. */
   #places(): string {
     return this.#world.database
       .items(TABLES.messages)
@@ -112,13 +112,13 @@ export class Drain {
 
   async #drainSessions(path: string): Promise<void> {
     for (let sessions = 0; sessions < PAGES_MAX; sessions++) {
-      const session = await this.#ask(`an accept of ${path}`, (composition) =>
+      const session = await this.#call(`an accept of ${path}`, (composition) =>
         broker(composition).acceptSession(pathOf(path), { waitMs: 0 }),
       );
       if (session === undefined) return;
       const { sessionId, lockToken } = session;
       await this.#drainQueue(path, { sessionId, lockToken });
-      await this.#ask(`a release in ${path}`, (composition) =>
+      await this.#call(`a release in ${path}`, (composition) =>
         broker(composition).releaseSession(pathOf(path), { sessionId, lockToken }),
       );
     }
@@ -126,14 +126,14 @@ export class Drain {
 
   async #drainDeferred(path: string, sessionId: string | undefined): Promise<void> {
     while (await this.#takeShown(path, sessionId)) {
-      // Each peek shows the first ones that are left.
+      // Each peek shows the first remaining messages.
     }
   }
 
-  /** Receives the deferred messages that one peek shows. True = there were some. */
+  /** Receives the deferred messages that one peek shows. Returns whether there were any. */
   async #takeShown(path: string, sessionId: string | undefined): Promise<boolean> {
     const taken = this.found.length;
-    const shown = await this.#ask(`a peek at ${path}`, (composition) =>
+    const shown = await this.#call(`a peek at ${path}`, (composition) =>
       broker(composition).peek(pathOf(path), {
         maxMessages: 250,
         ...(sessionId === undefined ? {} : { sessionId }),
@@ -141,14 +141,14 @@ export class Drain {
     );
     for (const { message, sequenceNumber, state, expiresAt } of shown ?? []) {
       const isOver = (expiresAt ?? Number.POSITIVE_INFINITY) <= this.#process.clockNow();
-      // What has expired is shown until it is cleared.
+      // A peek shows expired messages until they are removed.
       if (state !== 'Deferred' || isOver) continue;
       await this.#takeDeferred(path, sequenceNumber, tagOf(message), sessionId);
     }
     return this.found.length > taken;
   }
 
-  /** The sessions that messages of the run can have. */
+  /** The session ids of all messages in the scenario. */
   #sessions(): readonly string[] {
     const ids = this.#world.scenario.steps.flatMap(({ action }) => {
       if (action.kind === 'send') return action.messages.map(({ sessionId }) => sessionId);
@@ -164,7 +164,7 @@ export class Drain {
     tag: string,
     sessionId: string | undefined,
   ): Promise<void> {
-    const messages = await this.#ask(
+    const messages = await this.#call(
       `a receive of ${tag}, which is deferred`,
       async (composition) => {
         const session =
@@ -180,7 +180,7 @@ export class Drain {
         return got;
       },
     );
-    for (const { message } of messages ?? []) this.#find(tagOf(message), path);
+    for (const { message } of messages ?? []) this.#record(tagOf(message), path);
   }
 
   async #complete(
@@ -188,8 +188,8 @@ export class Drain {
     messages: readonly ReceivedMessage[],
     sessionId: string | undefined,
   ): Promise<void> {
-    for (const { message } of messages) this.#find(tagOf(message), path);
-    const outcomes = await this.#ask(`completions in ${path}`, (composition) =>
+    for (const { message } of messages) this.#record(tagOf(message), path);
+    const outcomes = await this.#call(`completions in ${path}`, (composition) =>
       broker(composition).settle(
         pathOf(path),
         messages.map((one) => ({
@@ -204,22 +204,22 @@ export class Drain {
     }
   }
 
-  async #ask<Value>(
+  async #call<Value>(
     what: string,
     work: (composition: Composition) => Promise<Value>,
   ): Promise<Value | undefined> {
-    const heard = await this.#process.call(work);
-    if (heard.kind === 'done') return heard.value;
-    this.#fail(what, heard.kind === 'unknown' ? heard.why : String(heard.error));
+    const result = await this.#process.call(work);
+    if (result.kind === 'done') return result.value;
+    this.#fail(what, result.kind === 'unknown' ? result.why : String(result.error));
     return undefined;
   }
 
-  #find(tag: string, path: string): void {
+  #record(tag: string, path: string): void {
     this.found.push({ tag, path, isLate: this.isLate });
   }
 
-  /** Nothing goes wrong any more, and nobody is in the way: every answer must be a success. */
+  /** Reports a failure: without faults and other clients, every call must succeed. */
   #fail(what: string, why: string): void {
-    this.violations.push(violation('answer', `When all was calm, ${what} failed: ${why}`));
+    this.violations.push(violation('answer', `After all faults had ended, ${what} failed: ${why}`));
   }
 }

@@ -8,10 +8,10 @@ import { shrink } from './shrink.ts';
 import { exploreWorlds } from './worlds/explore-worlds.ts';
 
 /**
- * The simulation from a command line: `--seconds` how long to search, of which the small worlds get up to a
- * third, `--seed` where to begin; `--one` a single scenario by its seed, or `--file` one that was kept, with
- * all that happens in it. `--keep` makes a failing scenario a file; `--shrink` seconds are spent on making it
- * smaller, and `--lines` of it are shown. Exit code 1 = a promise was not kept.
+ * The simulation from the command line. `--seconds` is the time of the search, of which the small worlds
+ * get up to a third; `--seed` is its first seed. `--one` runs the scenario of one seed, `--file` a saved one.
+ * `--keep` saves a failing scenario as a file; `--shrink` is the number of seconds to make it smaller, and
+ * `--lines` the number of lines shown of its history. Exit code 1 = a violation was found.
  */
 const { values } = parseArgs({
   options: {
@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   return (await searchFor(left)) === undefined ? 0 : 1;
 }
 
-/** Explores the small worlds, each in every order; tells of the first in which a promise is not kept. */
+/** Explores the small worlds; prints the first violation and returns whether there was one. */
 async function isWorldBroken(secondsMax: number): Promise<boolean> {
   const began = performance.now();
   const { violations } = await exploreWorlds({ secondsMax, stopsAtFirst: true });

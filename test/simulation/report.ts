@@ -9,8 +9,8 @@ const COLUMN = 44;
 export const REGRESSIONS = join('test', 'simulation', 'regressions');
 
 /**
- * A failing scenario as people read it: what was broken, then who did what when, a column for each process.
- * Of more lines than `linesMax` the middle is left out.
+ * A failing scenario as text: the violations, then its history with a column for each process. If it has more
+ * than `linesMax` lines, the middle is left out.
  */
 export async function describeFinding(
   { scenario, run }: Finding,
@@ -37,7 +37,7 @@ export async function describeFinding(
   ].join('\n');
 }
 
-/** So many lines are shown of what comes once all clients have stopped: mostly the sweep, for days. */
+/** The lines shown after all clients have stopped, which are mostly days of sweeps. */
 const LINES_AFTER = 20;
 
 function shortened(lines: readonly string[], max: number): readonly string[] {
@@ -46,7 +46,7 @@ function shortened(lines: readonly string[], max: number): readonly string[] {
   return [...lines.slice(0, half), '   ...', ...lines.slice(lines.length - half)];
 }
 
-/** Everything that happens in a scenario, one line each. */
+/** The history of a scenario, one line for each event. */
 export async function timelineOf(scenario: Scenario): Promise<readonly string[]> {
   const lines: string[] = [];
   const columns = scenario.processes.map(({ name }) => name);
@@ -55,18 +55,18 @@ export async function timelineOf(scenario: Scenario): Promise<readonly string[]>
       lines.push(`${String(at - START).padStart(9)}  ${line}`);
       return;
     }
-    // Clients name the process that they speak to.
+    // Lines of clients begin with the name of the process they call.
     const [, named = where, text = line] = /^(p\d+) (.*)$/s.exec(line) ?? [];
     const own = columns.includes(where) ? where : named;
     if (!columns.includes(own)) columns.push(own);
-    const said = own === where ? line : `${where} ${text}`;
+    const shown = own === where ? line : `${where} ${text}`;
     const indent = ' '.repeat(COLUMN * columns.indexOf(own));
-    lines.push(`${String(at - START).padStart(9)}  ${indent}${said}`);
+    lines.push(`${String(at - START).padStart(9)}  ${indent}${shown}`);
   });
   return [`${' '.repeat(11)}${columns.map((name) => name.padEnd(COLUMN)).join('')}`, ...lines];
 }
 
-/** Keeps a failing scenario as a file, which the tests run from now on; returns its path. */
+/** Saves a failing scenario as a regression file, which the tests run from now on; returns its path. */
 export function keepFinding({ scenario, run }: Finding): string {
   const [first] = run.violations;
   const name = `${first?.check ?? 'unknown'}-${scenario.seed}`.replaceAll(/[^a-z0-9-]+/gi, '-');
@@ -79,7 +79,7 @@ export function keepFinding({ scenario, run }: Finding): string {
   return path;
 }
 
-/** How much was simulated, for people. */
+/** A summary of how much was simulated. */
 export function describeTally(
   { scenarios, operations, events, kinds, faults }: Tally,
   ms: number,

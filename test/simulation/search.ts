@@ -9,13 +9,13 @@ export interface Tally {
   scenarios: number;
   operations: number;
   events: number;
-  /** Operations by kind and what was heard. */
+  /** Operations by kind and outcome. */
   readonly kinds: Map<string, number>;
-  /** Requests that went wrong, by how, and what the machines did. */
+  /** Requests by fault, and faults of processes by kind. */
   readonly faults: Map<string, number>;
 }
 
-/** A scenario in which a promise was not kept. */
+/** A scenario with a violation. */
 export interface Finding {
   readonly scenario: Scenario;
   readonly run: Run;
@@ -30,14 +30,14 @@ export interface SearchOptions {
   /** Whether it is time to stop. */
   readonly isOver: () => boolean;
   readonly tally: Tally;
-  /** Told of each scenario before it runs, so that one that never ends is known. */
+  /** Called before each scenario, so that the seed of one that never ends is known. */
   readonly begin?: (seed: string) => void;
 }
 
-/** Runs one scenario after the other, until a promise is not kept. Undefined = all were, until it was over. */
+/** Runs scenarios until one has a violation, which it returns, or until `isOver`. */
 export async function search(options: SearchOptions): Promise<Finding | undefined> {
   const { stackTraceLimit } = Error;
-  // Nobody reads where refusals come from: a tenth of the time would go into writing it down.
+  // The stack traces of refusals are not used, and would take a tenth of the time.
   Error.stackTraceLimit = 0;
   try {
     return await searchOn(options);
@@ -68,17 +68,17 @@ export function scenarioOf(seed: string): Scenario {
   return drawScenario(seed, new Random(`${seed}/scenario`));
 }
 
-function count(tally: Tally, { faults }: Scenario, { records, events, fates }: Run): void {
+function count(tally: Tally, { faults }: Scenario, { records, events, requestFaults }: Run): void {
   tally.scenarios++;
   tally.operations += records.length;
   tally.events += events;
   for (const record of records) add(tally.kinds, nameOf(record), 1);
-  for (const [fate, times] of fates) add(tally.faults, fate, times);
+  for (const [fault, times] of requestFaults) add(tally.faults, fault, times);
   for (const { kind } of faults) add(tally.faults, kind, 1);
 }
 
-function nameOf({ action, heard, code }: OperationRecord): string {
-  return [action.kind, heard, ...(code === undefined ? [] : [code])].join(' ');
+function nameOf({ action, outcome, code }: OperationRecord): string {
+  return [action.kind, outcome, ...(code === undefined ? [] : [code])].join(' ');
 }
 
 function add(counts: Map<string, number>, name: string, more: number): void {

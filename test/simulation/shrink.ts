@@ -3,12 +3,12 @@ import { type Run, runScenario } from './run.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { Finding } from './search.ts';
 
-/** What is left out of a scenario, latencies change; so each smaller one is tried with several seeds. */
+/** Seeds for each smaller scenario: leaving out a step changes all later latencies. */
 const SEEDS_EACH = 3;
 
 /**
- * Leaves out of a failing scenario what is not needed for the same promise to be broken: steps, faults of
- * the machines, kinds of faults of the network. Ends when nothing more can be left out, or it is over.
+ * Leaves out all parts of a failing scenario that the same violation does not need: steps, faults of
+ * processes, kinds of network faults. Ends when nothing more can be left out, or when `isOver`.
  */
 export async function shrink(finding: Finding, isOver: () => boolean): Promise<Finding> {
   const shrinker = new Shrinker(finding, isOver);
@@ -43,7 +43,7 @@ class Shrinker {
     this.#isOver = isOver;
   }
 
-  /** Leaves out parts of a list: first halves, at last single ones. */
+  /** Leaves out parts of a list: first halves, finally single elements. */
   async leaveOut(
     lengthOf: (scenario: Scenario) => number,
     without: (scenario: Scenario, keep: (place: number) => boolean) => Scenario,
@@ -57,7 +57,7 @@ class Shrinker {
     }
   }
 
-  /** Keeps a smaller scenario if the same promise is broken in it. */
+  /** Keeps a smaller scenario if it has the same violation. */
   async attempt(change: (scenario: Scenario) => Scenario): Promise<void> {
     const smaller = change(this.best.scenario);
     if (JSON.stringify(smaller) === JSON.stringify(this.best.scenario)) return;
@@ -77,7 +77,7 @@ function isSame(run: Run, other: Run): boolean {
   return run.violations.some(({ check }) => check === first?.check);
 }
 
-/** What is left out may have been what others needed. */
+/** Returns undefined if the scenario cannot run, because a step needs one that was left out. */
 async function runOrNothing(scenario: Scenario): Promise<Run | undefined> {
   try {
     return await runScenario(scenario);

@@ -10,10 +10,10 @@ import { newTally, scenarioOf, search } from './search.ts';
 import { shrink } from './shrink.ts';
 
 /**
- * The whole broker over simulated tables, in virtual time: several processes, clients with scripts drawn at
- * random, faults of machines and network, and every promise checked. `DYNABUS_SEED` repeats a run,
- * `DYNABUS_SIMULATION_SECONDS` searches longer. What fails is made small, printed, and kept as a file among
- * the regressions.
+ * The whole broker over simulated tables, in virtual time: several processes, clients with random steps,
+ * faults of processes and network, and a check of every promise. `DYNABUS_SEED` repeats a run;
+ * `DYNABUS_SIMULATION_SECONDS` sets its length. A failing scenario is shrunk, printed, and saved as a file
+ * in `regressions`.
  */
 
 const SEED = seedOfRun();
@@ -21,7 +21,7 @@ const SECONDS = Number(process.env['DYNABUS_SIMULATION_SECONDS'] || 30);
 const SHRINK_MS = 30_000;
 const LINES_SHOWN = 300;
 
-test(`every promise is kept in ${SECONDS} s of simulation (seed ${SEED})`, async (t) => {
+test(`the broker keeps every promise in ${SECONDS} s of simulation (seed ${SEED})`, async (t) => {
   const began = performance.now();
   const tally = newTally();
   const finding = await search({
@@ -38,11 +38,11 @@ test(`every promise is kept in ${SECONDS} s of simulation (seed ${SEED})`, async
     );
   }
   for (const kind of ['send done', 'receive done', 'settle done', 'transact done', 'accept done']) {
-    assert.ok((tally.kinds.get(kind) ?? 0) > 0, `nothing was simulated of: ${kind}`);
+    assert.ok((tally.kinds.get(kind) ?? 0) > 0, `never simulated: ${kind}`);
   }
 });
 
-test('the same seed gives the same history, line by line', async () => {
+test('a scenario gives the same history, line by line, each time it runs', async () => {
   for (let i = 0; i < 5; i++) {
     const scenario = scenarioOf(`${SEED}:same:${i}`);
     assert.deepEqual(await timelineOf(scenario), await timelineOf(scenario));
@@ -50,12 +50,12 @@ test('the same seed gives the same history, line by line', async () => {
 });
 
 for (const file of readdirSync(REGRESSIONS).filter((name) => name.endsWith('.json'))) {
-  test(`a scenario that failed once: ${file}`, async () => {
+  test(`a scenario that failed in the past passes: ${file}`, async () => {
     const text = readFileSync(join(REGRESSIONS, file), 'utf8');
     const { scenario } = JSON.parse(text) as { readonly scenario: Scenario };
     const { violations } = await runScenario(scenario);
     assert.deepEqual(
-      violations.map(({ check, text: said }) => `${check}: ${said}`),
+      violations.map(({ check, text: sentence }) => `${check}: ${sentence}`),
       [],
     );
   });

@@ -3,7 +3,7 @@ import { type Action, entityOf } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** The codes with which an operation on an entity that is there may be refused. */
+/** The error codes that each operation may return while its entity exists. */
 const CODES: Readonly<Record<Action['kind'], readonly string[]>> = {
   send: [],
   cancel: ['MessageNotFound'],
@@ -29,14 +29,14 @@ const CODES: Readonly<Record<Action['kind'], readonly string[]>> = {
   sweep: [],
 };
 
-/** Every answer is one that the operation can have; no process ever fails with something else. */
+/** Each answer is one that its operation may return, and no process fails with any other error. */
 export function checkAnswers(ledger: Ledger): readonly Violation[] {
   return ledger.records.flatMap((record) => {
-    if (record.heard === 'failed') {
+    if (record.outcome === 'failed') {
       return [violation('answer', `${record.action.kind} failed: ${record.text}`, [record])];
     }
     const codes = [
-      ...(record.heard === 'refused' ? [record.code ?? ''] : []),
+      ...(record.outcome === 'refused' ? [record.code ?? ''] : []),
       ...(record.settled ?? []).flatMap(({ outcome, code }) =>
         outcome === 'refused' && code !== undefined ? [code] : [],
       ),
@@ -55,7 +55,7 @@ export function checkAnswers(ledger: Ledger): readonly Violation[] {
 function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boolean {
   if (code === 'ServiceBusy') return mayBeBusy(ledger, record);
   if (CODES[record.action.kind].includes(code)) return true;
-  // What is being deleted, or has been and could not be created again.
+  // The entity is being recreated, or its recreation failed after the deletion.
   if (code !== 'MessagingEntityNotFound') return false;
   return ledger.records.some(
     ({ action, start }) =>
@@ -63,36 +63,36 @@ function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boole
   );
 }
 
-/** A receive loses so many races before it gives up. */
-const RACES = 6;
+/** A receive returns ServiceBusy after it lost this many races. */
+const RACES_MAX = 6;
 
 /**
- * Whether an operation may be told that the service is busy: where a request of its process went wrong, perhaps one
- * that another operation had begun, since reads are shared; where a receive met so many others that it lost every
- * race; and where messages came beside others of which they may be duplicates.
+ * Whether an operation may return ServiceBusy: if a database request of its process failed (also one that
+ * another operation started, because reads are shared), if a receive may have lost RACES_MAX races, or if a
+ * concurrent send to an entity with duplicate detection may contain the same messages.
  */
 function mayBeBusy(ledger: Ledger, record: OperationRecord): boolean {
-  const { action, wentWrong, process, start, end } = record;
-  if (wentWrong) return true;
+  const { action, hadFaults, process, start, end } = record;
+  if (hadFaults) return true;
   const beside = ledger.records.filter(
     (other) => other !== record && other.start < end && other.end > start,
   );
   const detecting = detectingOf(ledger, record);
-  const isMet = beside.some(
+  const mayConflict = beside.some(
     (other) =>
-      (other.process === process && other.wentWrong && other.start < start) ||
+      (other.process === process && other.hadFaults && other.start < start) ||
       detectingOf(ledger, other).some((path) => detecting.includes(path)),
   );
-  if (isMet) return true;
+  if (mayConflict) return true;
   if (action.kind !== 'receive') return false;
-  const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) => {
-    const isCounted = heard === 'done' && !other.wentWrong && COUNTED.has(other.action.kind);
+  const changes = beside.map(({ outcome, deliveries = [], settled = [], ...other }) => {
+    const isCounted = outcome === 'done' && !other.hadFaults && COUNTED.has(other.action.kind);
     return isCounted ? deliveries.length + settled.length : Number.POSITIVE_INFINITY;
   });
-  return changes.reduce((sum, count) => sum + count, 0) >= RACES;
+  return changes.reduce((sum, count) => sum + count, 0) >= RACES_MAX;
 }
 
-/** Operations of which it is known how many messages they changed. */
+/** Operations whose record says how many messages they changed. */
 const COUNTED: ReadonlySet<Action['kind']> = new Set([
   'send',
   'receive',
@@ -103,7 +103,7 @@ const COUNTED: ReadonlySet<Action['kind']> = new Set([
   'peek',
 ]);
 
-/** The entities that an operation sends to and that look for duplicates. */
+/** The entities with duplicate detection that an operation sends to. */
 function detectingOf({ routes }: Ledger, { action }: OperationRecord): readonly string[] {
   const sends = action.kind === 'send' ? [action] : action.kind === 'transact' ? action.sends : [];
   return sends.map(({ to }) => to).filter((to) => routes.detectionMs(to) !== undefined);

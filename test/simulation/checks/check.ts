@@ -9,7 +9,7 @@ import { checkSessions } from './sessions.ts';
 import { checkSettlements } from './settlements.ts';
 import type { Violation } from './violation.ts';
 
-/** All promises that the answers of a run do not keep. */
+/** Checks the answers of a run, and the messages found at its end; returns all violations. */
 export function checkRun(
   scenario: Scenario,
   records: readonly OperationRecord[],

@@ -6,21 +6,22 @@ import type { Routes } from './route.ts';
 /** A message that an operation sent. */
 export interface SentMessage {
   readonly record: OperationRecord;
-  /** To which entity. */
+  /** The entity it was sent to. */
   readonly to: string;
   readonly message: MessageSpec;
-  /** How far clocks are apart, ms. */
-  readonly apartMs: number;
+  /** The largest skew between two clocks, ms. */
+  readonly skewMs: number;
 }
 
-/** The copies that a send makes of a message, one at the end of each way, and what is known of them at once. */
+/** The copies that a send makes of a message, one at each final entity, with what the send's answer says. */
 export function copiesOf(
   routes: Routes,
-  { record, to, message, apartMs }: SentMessage,
+  { record, to, message, skewMs }: SentMessage,
 ): readonly Copy[] {
-  // What came into an entity while it was deleted went with it.
+  // A message that is stored during the deletion of its entity may be deleted with it.
   const isDeleted = record.code === 'MessagingEntityNotFound';
-  const outcome: SendOutcome = record.heard === 'failed' || isDeleted ? 'unknown' : record.heard;
+  const outcome: SendOutcome =
+    record.outcome === 'failed' || isDeleted ? 'unknown' : record.outcome;
   const entity = routes.entity(to);
   return routes.ends(to, message).map((end) => {
     const timeToLiveMs = routes.timeToLiveMs(to, end, message);
@@ -29,7 +30,7 @@ export function copiesOf(
       to,
       end,
       outcome,
-      expiresFrom: record.start + timeToLiveMs - apartMs,
+      expiresFrom: record.start + timeToLiveMs - skewMs,
     });
     if (!isDirect(entity, routes.entity(end))) return copy;
     if (message.delayMs === undefined) copy.sequenceNumber = record.numbers?.get(message.tag);
@@ -37,13 +38,13 @@ export function copiesOf(
     if (message.delayMs === undefined) copy.mark(record, end);
     else if (end === to) {
       copy.mark(record, end);
-      copy.hold({ from: record.start, to: record.end + message.delayMs + apartMs });
+      copy.hold({ from: record.start, to: record.end + message.delayMs + skewMs });
     }
     return copy;
   });
 }
 
-/** Whether a send puts a message where it ends: what goes on from there arrives by hands that nobody hears of. */
+/** Whether the send itself stores the copy at its final entity; otherwise forwarding moves it there later. */
 function isDirect(to: EntitySpec | undefined, end: EntitySpec | undefined): boolean {
   return to === end || (end?.kind === 'subscription' && end.topic === to?.path);
 }

@@ -1,58 +1,58 @@
 import type { Delivery, OperationRecord, SettledItem } from '../clients/record.ts';
 import type { MessageSpec } from '../scenario/scenario.ts';
 
-/** How a client heard of a send. */
+/** The outcome of a send as its client knows it. */
 export type SendOutcome = 'done' | 'unknown' | 'refused';
 
-/** An instant from which a message surely is at a place. */
+/** An instant from which a message is certainly at a place. */
 interface Mark {
-  /** When what tells so began: what was under way then may have come after it. */
+  /** When the operation that proves it began; operations under way then may have acted after it. */
   readonly since: number;
   readonly at: number;
   readonly place: string;
 }
 
-/** A stretch of time in which something may have been, true epoch ms. */
-export interface Stretch {
+/** A span of true time, epoch ms. */
+export interface Interval {
   readonly from: number;
   to: number;
 }
 
-/** A delivery and the operation that it was an answer to. */
+/** A delivery and the operation that returned it. */
 export interface Delivered {
   readonly delivery: Delivery;
   readonly record: OperationRecord;
 }
 
-/** A settlement or renewal and the operation that asked for it. */
+/** A settlement or renewal and its operation. */
 export interface Settled {
   readonly item: SettledItem;
   readonly record: OperationRecord;
 }
 
 /**
- * One message at the end of one way, and what is surely known of it: everything that follows from
- * what clients heard, and nothing that a process may have done unheard.
+ * One message at one final entity, with what certainly holds for it: all that follows from the answers
+ * clients got, and nothing that a process may have done without an answer.
  */
 export class Copy {
   readonly tag: string;
   readonly message: MessageSpec;
-  /** To which it was sent. */
+  /** The entity it was sent to. */
   readonly to: string;
-  /** The main queue in which it lies when nobody has touched it. */
+  /** The main queue where it is stored until a client acts on it. */
   readonly end: string;
   readonly sent: OperationRecord;
   readonly outcome: SendOutcome;
-  /** Before this instant its time to live cannot have ended. */
+  /** It cannot expire before this instant. */
   readonly expiresFrom: number;
   readonly deliveries: Delivered[] = [];
   readonly settlements: Settled[] = [];
   sequenceNumber: bigint | undefined;
-  /** Why it may be gone without anybody having heard so. */
+  /** Reasons why it may be removed without an answer that says so. */
   readonly mayBeGone = new Set<string>();
   readonly #marks: Mark[] = [];
-  readonly #holds: Stretch[] = [];
-  readonly #doubts: { readonly from: number; readonly until: number }[] = [];
+  readonly #holds: Interval[] = [];
+  readonly #uncertain: { readonly from: number; readonly until: number }[] = [];
 
   constructor(
     sent: OperationRecord,
@@ -67,27 +67,27 @@ export class Copy {
     this.expiresFrom = fixed.expiresFrom;
   }
 
-  /** An operation tells that it surely is at a place, unless something beside it took it away again. */
+  /** An operation proves that it is at a place, unless a concurrent operation moved it. */
   mark({ start, end }: OperationRecord, place: string): void {
     this.#marks.push({ since: start, at: end, place });
   }
 
-  /** Somebody may hold it. */
-  hold(stretch: Stretch): void {
-    this.#holds.push(stretch);
+  /** A client may hold its lock during an interval. */
+  hold(interval: Interval): void {
+    this.#holds.push(interval);
   }
 
-  /** Something may have been done to it, perhaps as late as `until`. */
-  doubt(from: number, until: number): void {
-    this.#doubts.push({ from, until });
+  /** An operation may have changed it at any time from `from` to `until`. */
+  markUncertain(from: number, until: number): void {
+    this.#uncertain.push({ from, until });
   }
 
-  /** Whether somebody ever saw it. */
-  get wasSeen(): boolean {
+  /** Whether it was ever delivered. */
+  get wasDelivered(): boolean {
     return this.deliveries.length > 0;
   }
 
-  /** Whether it surely was at a place, and nobody held it, all the time between two instants. */
+  /** Whether it was certainly at a place and unlocked all the time between two instants. */
   isFree(place: string, from: number, to: number): boolean {
     let mark: Mark | undefined;
     for (const one of this.#marks) {
@@ -96,6 +96,6 @@ export class Copy {
     if (mark?.place !== place) return false;
     const { since } = mark;
     if (this.#holds.some((hold) => hold.from <= to && hold.to >= from)) return false;
-    return !this.#doubts.some((doubt) => doubt.from <= to && doubt.until >= since);
+    return !this.#uncertain.some((one) => one.from <= to && one.until >= since);
   }
 }

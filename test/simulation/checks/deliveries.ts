@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
+import { OFFSET_MS_MAX } from '../scenario/draw.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
 import { earliestClock, latestClock } from './clock-readings.ts';
 import type { Copy, Delivered } from './copy.ts';
@@ -8,18 +8,18 @@ import { describeDelivery, endsLock, lockedUntilAt } from './locks.ts';
 import { mayHaveTakenMore } from './taken.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** What is promised of each delivery: one holder at a time, exact counts, no return, deadlines kept. */
+/** Checks deliveries: one holder at a time, none after completion, exact counts, deadlines. */
 export function checkDeliveries(ledger: Ledger): readonly Violation[] {
-  const unsure = unsureCounts(ledger);
+  const uncertain = uncertainCounts(ledger);
   return ledger.copies.flatMap((copy) => [
     ...checkTwoLocks(ledger, copy),
     ...checkReturned(copy),
-    ...(unsure === undefined ? [] : checkCounts(ledger, unsure, copy)),
+    ...(uncertain === undefined ? [] : checkCounts(ledger, uncertain, copy)),
     ...checkDeadlines(ledger, copy),
   ]);
 }
 
-/** While somebody's lock is live, nobody else gets the message. */
+/** No delivery of a message may begin while another delivery's lock is live. */
 function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
   const found: Violation[] = [];
   for (const first of copy.deliveries) {
@@ -29,20 +29,20 @@ function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
       if (second === first || second.delivery.lockToken === delivery.lockToken) continue;
       if (second.record.start < first.record.end || second.delivery.path !== delivery.path)
         continue;
-      // Whether the session had another holder by then, its own check tells.
+      // checkSessions judges whether the session had two holders.
       if (second.delivery.session?.lockToken !== delivery.session?.lockToken) continue;
       const until = lockedUntilAt(ledger, copy, delivery, second.record.start);
       if (latestClock(second.record) >= until) continue;
       if (endsLock(ledger, copy, delivery, second.record)) continue;
       if (copy.deliveries.some((one) => isBetween(one, first, second))) continue;
-      const text = `${copy.tag} was handed out while somebody held it: ${describeDelivery(first)}, ${describeDelivery(second)}`;
+      const text = `${copy.tag} was delivered under a live lock: ${describeDelivery(first)}, ${describeDelivery(second)}`;
       found.push(violation('two locks', text, [first.record, second.record], [copy.tag]));
     }
   }
   return found.slice(0, 1);
 }
 
-/** Whether a delivery came between two others, by its count: then it is judged beside each of them. */
+/** Whether a delivery's count is between those of two others; then it is compared with each of them. */
 function isBetween({ delivery }: Delivered, first: Delivered, second: Delivered): boolean {
   const { path, failedDeliveries } = delivery;
   const isLater = failedDeliveries > first.delivery.failedDeliveries;
@@ -51,7 +51,7 @@ function isBetween({ delivery }: Delivered, first: Delivered, second: Delivered)
   );
 }
 
-/** What was completed, or removed as it was handed out, never comes again. */
+/** A message that was completed, or received and deleted, is not delivered again. */
 function checkReturned(copy: Copy): readonly Violation[] {
   const ends = [
     ...copy.settlements
@@ -66,27 +66,27 @@ function checkReturned(copy: Copy): readonly Violation[] {
       (one) => one.record !== record && one.record.start >= record.end,
     );
     if (again === undefined) continue;
-    const text = `${copy.tag} was handed out again after it was completed: ${describeDelivery(again)}`;
+    const text = `${copy.tag} was delivered again after its completion: ${describeDelivery(again)}`;
     return [violation('returned', text, [record, again.record], [copy.tag])];
   }
   return [];
 }
 
-/** Why a count may be other than the deliveries that somebody heard of. */
-interface UnsureCounts {
-  /** Messages that somebody made active again, which gives them one delivery more, by tag. */
+/** Why a delivery count may differ from the deliveries that clients know of. */
+interface UncertainCounts {
+  /** Tags of messages that an operator reactivated, which may lower their count. */
   readonly reactivated: ReadonlySet<string>;
   /**
-   * By path the receives that may have taken messages which nobody heard of: also those whose lock an update
-   * of the entity ended before they had read the bodies.
+   * By path, the receives that may have locked messages without returning them: also those whose locks an
+   * update of the entity ended before the receive had read the bodies.
    */
-  readonly unheard: ReadonlyMap<string, readonly OperationRecord[]>;
+  readonly unanswered: ReadonlyMap<string, readonly OperationRecord[]>;
 }
 
-/** Undefined = nothing can be said: messages that are sent again begin anew. */
-function unsureCounts(ledger: Ledger): UnsureCounts | undefined {
+/** Returns undefined if counts cannot be checked, because a resubmitted message starts a new count. */
+function uncertainCounts(ledger: Ledger): UncertainCounts | undefined {
   const reactivated = new Set<string>();
-  const unheard = new Map<string, OperationRecord[]>();
+  const unanswered = new Map<string, OperationRecord[]>();
   for (const record of ledger.records) {
     const { action } = record;
     if (action.kind === 'resubmit') return undefined;
@@ -100,11 +100,11 @@ function unsureCounts(ledger: Ledger): UnsureCounts | undefined {
     ) {
       continue;
     }
-    const known = unheard.get(action.from);
-    if (known === undefined) unheard.set(action.from, [record]);
+    const known = unanswered.get(action.from);
+    if (known === undefined) unanswered.set(action.from, [record]);
     else known.push(record);
   }
-  return { reactivated, unheard };
+  return { reactivated, unanswered };
 }
 
 function isBesideUpdate(
@@ -121,20 +121,20 @@ function isBesideUpdate(
   );
 }
 
-/** Each delivery that ended without success is counted once. */
+/** The delivery count is the number of deliveries that ended without success. */
 function checkCounts(
   ledger: Ledger,
-  { reactivated, unheard }: UnsureCounts,
+  { reactivated, unanswered }: UncertainCounts,
   copy: Copy,
 ): readonly Violation[] {
   const counted = copy.deliveries.filter(
     ({ delivery }) => !isDeadLetterPath(delivery.path) && entityOf(delivery.path) === copy.end,
   );
-  const takers = unheard.get(copy.end) ?? [];
+  const takers = unanswered.get(copy.end) ?? [];
   for (const one of counted) {
     const before = counted.filter(({ record }) => record.end <= one.record.start);
     const isReactivated = reactivated.has(copy.tag);
-    const least = isReactivated ? 0 : before.filter((earlier) => surelyCounts(earlier)).length;
+    const least = isReactivated ? 0 : before.filter((earlier) => certainlyCounts(earlier)).length;
     const taken = takers.filter(
       (record) => record.start <= one.record.end && record !== one.record,
     ).length;
@@ -142,19 +142,19 @@ function checkCounts(
       (other) =>
         other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
     ).length;
-    const mayCount = before.filter((earlier) => !wasGivenBack(ledger, copy, earlier));
+    const mayCount = before.filter((earlier) => !wasReleased(ledger, copy, earlier));
     const most = mayCount.length + taken + beside;
     const { failedDeliveries } = one.delivery;
     if (failedDeliveries >= least && failedDeliveries <= most) continue;
-    const text = `${copy.tag} came with ${failedDeliveries} failed deliveries; between ${least} and ${most} were: ${describeDelivery(one)}`;
+    const text = `${copy.tag} has ${failedDeliveries} failed deliveries, expected ${least} to ${most}: ${describeDelivery(one)}`;
     const records = [...before, one].map(({ record }) => record);
     return [violation('delivery count', text, records, [copy.tag])];
   }
   return [];
 }
 
-/** Whether a delivery surely ended because its holder gave the session back, which is no failure. */
-function wasGivenBack(ledger: Ledger, copy: Copy, { delivery, record }: Delivered): boolean {
+/** Whether a delivery certainly ended by the release of its session, which is not a failed delivery. */
+function wasReleased(ledger: Ledger, copy: Copy, { delivery, record }: Delivered): boolean {
   const { session } = delivery;
   const { records } = ledger;
   const isSettled = copy.settlements.some(
@@ -168,27 +168,27 @@ function wasGivenBack(ledger: Ledger, copy: Copy, { delivery, record }: Delivere
     (other) =>
       other.action.kind === 'releaseSession' &&
       other.session?.lockToken === session.lockToken &&
-      other.heard === 'done' &&
+      other.outcome === 'done' &&
       other.start >= record.end,
   );
 }
 
-/** In a session it depends on how the session was given back. */
-function surelyCounts({ delivery }: Delivered): boolean {
+/** Whether a delivery certainly counts; in a session it depends on how the session's lock ended. */
+function certainlyCounts({ delivery }: Delivered): boolean {
   return delivery.session === undefined;
 }
 
-/** Nothing comes before its time, nor after its time to live, nor after its last delivery. */
+/** No delivery before the due time, after the expiry, or beyond the maximum delivery count. */
 function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
   for (const one of copy.deliveries) {
     const { delivery, record } = one;
     const { delayMs } = copy.message;
-    const soonest = copy.sent.start + (delayMs ?? 0) - 2 * CLOCK_OFF_MS_MAX;
+    const soonest = copy.sent.start + (delayMs ?? 0) - 2 * OFFSET_MS_MAX;
     if (delayMs !== undefined && record.end < soonest) {
       return [
         violation(
           'deadline',
-          `${copy.tag} came before its time: ${describeDelivery(one)}`,
+          `${copy.tag} was delivered before its due time: ${describeDelivery(one)}`,
           [copy.sent, record],
           [copy.tag],
         ),
@@ -201,7 +201,7 @@ function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
       return [
         violation(
           'deadline',
-          `${copy.tag} came after its time to live: ${describeDelivery(one)}`,
+          `${copy.tag} was delivered after its expiry: ${describeDelivery(one)}`,
           [record],
           [copy.tag],
         ),
@@ -213,7 +213,7 @@ function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
       return [
         violation(
           'deadline',
-          `${copy.tag} came after its last delivery: ${describeDelivery(one)}`,
+          `${copy.tag} was delivered beyond the maximum delivery count: ${describeDelivery(one)}`,
           [record],
           [copy.tag],
         ),

@@ -1,29 +1,29 @@
 import type { OperationRecord } from '../clients/record.ts';
 import { LATE_MS_MAX } from '../engine/network.ts';
-import type { Stretch } from './copy.ts';
+import type { Interval } from './copy.ts';
 
-/** Stretches of time in which somebody may have been at work at a path, unheard. */
+/** By path, the intervals in which operations without an answer may have changed messages. */
 export class Disturbances {
-  readonly #stretches = new Map<string, Stretch[]>();
+  readonly #intervals = new Map<string, Interval[]>();
 
   add(path: string, from: number, to: number): void {
-    const stretches = this.#stretches.get(path) ?? [];
-    stretches.push({ from, to });
-    this.#stretches.set(path, stretches);
+    const intervals = this.#intervals.get(path) ?? [];
+    intervals.push({ from, to });
+    this.#intervals.set(path, intervals);
   }
 
-  /** Whether there was one between two instants. */
+  /** Whether one overlaps the time between two instants. */
   isAny(path: string, from: number, to: number): boolean {
-    return (this.#stretches.get(path) ?? []).some((one) => one.from <= to && one.to >= from);
+    return (this.#intervals.get(path) ?? []).some((one) => one.from <= to && one.to >= from);
   }
 
-  /** Whether there was one whose effect stays. */
-  isForEver(path: string): boolean {
-    return (this.#stretches.get(path) ?? []).some(({ to }) => to === Number.POSITIVE_INFINITY);
+  /** Whether one may have removed messages for good. */
+  isPermanent(path: string): boolean {
+    return (this.#intervals.get(path) ?? []).some(({ to }) => to === Number.POSITIVE_INFINITY);
   }
 }
 
-/** Whether an entity was made anew while an operation was under way, or what it asked for might still arrive. */
+/** Whether an entity was recreated during an operation, or while a late request of it might still arrive. */
 export function wasRecreatedDuring(
   records: readonly OperationRecord[],
   { start, end }: OperationRecord,

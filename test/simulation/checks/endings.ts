@@ -1,28 +1,28 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
+import { OFFSET_MS_MAX } from '../scenario/draw.ts';
 import { entityOf } from '../scenario/scenario.ts';
 import type { Copy } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { mayHaveRemovedMore } from './taken.ts';
 import { type CheckName, type Violation, violation } from './violation.ts';
 
-/** A message that was there when all was over. */
+/** A message that was found at the end of a run. */
 export interface Found {
   readonly tag: string;
-  /** Of the queue in which it was, with its sub-queue. */
+  /** The path of its queue, with the sub-queue. */
   readonly path: string;
-  /** Whether it could not be had before the sweep had run for days. */
+  /** Whether it could be received only after several days of sweeps. */
   readonly isLate: boolean;
 }
 
-/** Once everybody has gone: what was accepted is there or was completed, once; all of a batch or nothing. */
+/** At the end each accepted message exists once or was completed; batches are stored entirely or not at all. */
 export function checkEndings(ledger: Ledger, found: readonly Found[]): readonly Violation[] {
   const places = new Map<Copy, Found[]>();
-  const strangers: Violation[] = [];
+  const unexpected: Violation[] = [];
   for (const one of found) {
     const copy = ledger.at(one.tag, one.path);
     if (copy === undefined) {
-      strangers.push(
+      unexpected.push(
         violation(
           'duplicate',
           `${one.tag} was found in ${one.path}, where it does not belong`,
@@ -35,7 +35,7 @@ export function checkEndings(ledger: Ledger, found: readonly Found[]): readonly 
     places.set(copy, [...(places.get(copy) ?? []), one]);
   }
   return [
-    ...strangers,
+    ...unexpected,
     ...ledger.copies.flatMap((copy) => checkCopy(ledger, copy, places.get(copy) ?? [])),
     ...checkLost(ledger, places),
     ...checkDuplicates(ledger, places),
@@ -58,27 +58,27 @@ function checkCopy(ledger: Ledger, copy: Copy, found: readonly Found[]): readonl
   const isUnsure =
     copy.mayBeGone.size > 0 || copy.settlements.some(({ item }) => item.outcome === 'unknown');
   if (copy.outcome === 'done' && !isUnsure && found.some(({ isLate }) => isLate)) {
-    return problem('lost', 'was accepted, and could not be had for a day');
+    return problem('lost', 'was accepted, and could not be received for a day');
   }
-  if (copy.outcome === 'refused' && (found.length > 0 || copy.wasSeen)) {
-    return problem('answer', 'is there although its send was refused');
+  if (copy.outcome === 'refused' && (found.length > 0 || copy.wasDelivered)) {
+    return problem('answer', 'exists although its send was refused');
   }
-  if (found.length > 0 && isOver(copy))
+  if (found.length > 0 && isRemoved(copy))
     return problem('returned', 'was found after it was completed');
   return [];
 }
 
-function isOver(copy: Copy): boolean {
+function isRemoved(copy: Copy): boolean {
   return (
     copy.settlements.some(({ item }) => item.how === 'complete' && item.outcome === 'done') ||
     copy.deliveries.some(({ delivery }) => delivery.lockToken === undefined)
   );
 }
 
-/** How often a receive chooses anew after a removal of which nothing was heard. */
-const CHOICES = 4;
+/** How often a receive chooses messages again after a deletion without an answer. */
+const REMOVALS_MAX = 4;
 
-/** What was accepted and is nowhere, though nobody can have taken it away. */
+/** Finds accepted messages that do not exist although no operation can have removed them. */
 function checkLost(
   ledger: Ledger,
   places: ReadonlyMap<Copy, readonly Found[]>,
@@ -87,12 +87,12 @@ function checkLost(
     (copy) =>
       copy.outcome === 'done' &&
       !places.has(copy) &&
-      !isOver(copy) &&
+      !isRemoved(copy) &&
       copy.mayBeGone.size === 0 &&
       !mayExpire(ledger, copy) &&
       !mayBeDuplicate(ledger, copy),
   );
-  // A receive that removes what it hands out, and whose answers got lost, took at most so many.
+  // The most messages that receive-and-delete operations may have deleted without returning them.
   const budgets = new Map<string, number>();
   for (const record of ledger.records) {
     const { action, deliveries } = record;
@@ -101,7 +101,7 @@ function checkLost(
     const entity = entityOf(action.from);
     budgets.set(
       entity,
-      (budgets.get(entity) ?? 0) + CHOICES * action.max - (deliveries?.length ?? 0),
+      (budgets.get(entity) ?? 0) + REMOVALS_MAX * action.max - (deliveries?.length ?? 0),
     );
   }
   return missing.flatMap((copy) => {
@@ -119,7 +119,7 @@ function checkLost(
     return [
       violation(
         'lost',
-        `${copy.tag} was accepted by operation ${copy.sent.number} for ${copy.end} and is gone`,
+        `${copy.tag} was accepted by operation ${copy.sent.number} for ${copy.end} and does not exist`,
         records,
         [copy.tag],
       ),
@@ -127,7 +127,7 @@ function checkLost(
   });
 }
 
-/** Whether its time to live can have ended, so that it was dropped. */
+/** Whether it may have expired and been removed. */
 function mayExpire(ledger: Ledger, copy: Copy): boolean {
   const entities = [copy.to, ...ledger.routes.queues(copy.end)].map((path) =>
     ledger.routes.entity(path),
@@ -137,7 +137,7 @@ function mayExpire(ledger: Ledger, copy: Copy): boolean {
       entity !== undefined && entity.kind !== 'topic' && entity.defaultTimeToLiveMs !== undefined,
   );
   if (copy.message.timeToLiveMs === undefined && !hasDefault) return false;
-  // A deferred message that has expired is not dead-lettered until somebody asks for it.
+  // A deferred message that has expired is not dead-lettered until a receiver asks for it.
   if (copy.settlements.some(({ item }) => item.how === 'defer' && item.outcome !== 'refused'))
     return true;
   return entities.some(
@@ -145,18 +145,18 @@ function mayExpire(ledger: Ledger, copy: Copy): boolean {
   );
 }
 
-/** Whether another message with its id may have been stored in its stead. */
+/** Whether another message with its id may have been stored instead. */
 function mayBeDuplicate(ledger: Ledger, copy: Copy): boolean {
   return ledger.routes.detectionMs(copy.to) !== undefined && ledger.withSameId(copy).size > 1;
 }
 
-/** Of messages with one id that came within the window, one is stored, and one is. */
+/** Of messages with one id within the detection window, exactly one is stored. */
 function checkDuplicates(
   ledger: Ledger,
   places: ReadonlyMap<Copy, readonly Found[]>,
 ): readonly Violation[] {
   if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
-  const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
+  const isStored = (copy: Copy) => copy.wasDelivered || places.has(copy);
   for (const all of ofOneId(ledger)) {
     const [{ to, message }] = all;
     const windowMs = ledger.routes.detectionMs(to) ?? 0;
@@ -166,19 +166,19 @@ function checkDuplicates(
         (other) =>
           other !== copy &&
           other.sent.start >= copy.sent.end &&
-          other.sent.end - copy.sent.start < windowMs - 2 * CLOCK_OFF_MS_MAX,
+          other.sent.end - copy.sent.start < windowMs - 2 * OFFSET_MS_MAX,
       );
       if (twin === undefined) continue;
-      const text = `${copy.tag} and ${twin.tag} have the id ${message.messageId}, and ${to} took both`;
+      const text = `${copy.tag} and ${twin.tag} have the id ${message.messageId}, and ${to} stored both`;
       return [violation('duplicate', text, [copy.sent, twin.sent], [copy.tag, twin.tag])];
     }
-    // Of a topic, each subscription has what it asked for: another one may have got the original.
+    // The stored message of a topic may match other subscriptions than its duplicates.
     if (ledger.routes.entity(to)?.kind === 'topic') continue;
     const isExplained =
       stored.length > 0 || all.some((one) => one.mayBeGone.size > 0 || mayExpire(ledger, one));
-    const mayBeTaken = ledger.isEverTaken(all[0]);
+    const mayBeTaken = ledger.mayHaveBeenRemoved(all[0]);
     if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
-      const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${message.messageId}; some were accepted and none is there`;
+      const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${message.messageId}; some were accepted and none exists`;
       return [
         violation(
           'lost',
@@ -192,7 +192,7 @@ function checkDuplicates(
   return [];
 }
 
-/** The copies at one place of messages that were sent to an entity with one id, where it knows them again. */
+/** Groups of copies at one place with the same id, for entities with duplicate detection. */
 function ofOneId(ledger: Ledger): Iterable<readonly [Copy, ...Copy[]]> {
   const groups = new Map<string, [Copy, ...Copy[]]>();
   for (const copy of ledger.copies) {
@@ -205,7 +205,7 @@ function ofOneId(ledger: Ledger): Iterable<readonly [Copy, ...Copy[]]> {
   return groups.values();
 }
 
-/** A send, and a transaction, of which nothing was heard was carried out as a whole or not at all. */
+/** A send or transaction without an answer was done entirely or not at all. */
 function checkGroups(
   ledger: Ledger,
   places: ReadonlyMap<Copy, readonly Found[]>,
@@ -216,22 +216,22 @@ function checkGroups(
     groups.set(copy.sent, [...(groups.get(copy.sent) ?? []), copy]);
   }
   for (const [record, copies] of groups) {
-    // Each entity knows its own duplicates; messages that wait for their time go separately to a topic.
+    // isCertain leaves out possible duplicates, and scheduled messages, which a topic publishes one by one.
     const certain = copies.filter((copy) => isCertain(ledger, copy));
-    const there = certain.filter((copy) => copy.wasSeen || places.has(copy));
-    const missing = certain.filter((copy) => !copy.wasSeen && !places.has(copy));
+    const there = certain.filter((copy) => copy.wasDelivered || places.has(copy));
+    const missing = certain.filter((copy) => !copy.wasDelivered && !places.has(copy));
     const [one] = there;
     const [other] = missing;
     if (one === undefined || other === undefined) continue;
-    const text = `operation ${record.number} was carried out in part: ${one.tag} is there and ${other.tag} is not`;
+    const text = `operation ${record.number} was done in part: ${one.tag} exists and ${other.tag} does not`;
     return [violation('transaction', text, [record], [one.tag, other.tag])];
   }
-  return checkHalves(ledger, places);
+  return checkTransactions(ledger, places);
 }
 
 function isCertain(ledger: Ledger, copy: Copy): boolean {
   const detects = ledger.routes.detectionMs(copy.to) !== undefined;
-  const isTaken = ledger.isEverTaken(copy);
+  const isTaken = ledger.mayHaveBeenRemoved(copy);
   return (
     !detects &&
     !isTaken &&
@@ -241,25 +241,25 @@ function isCertain(ledger: Ledger, copy: Copy): boolean {
   );
 }
 
-/** Whether another operation completed a message, or may have. */
-function isCompletedElse({ settlements }: Copy, record: OperationRecord): boolean {
+/** Whether another operation may have completed a message. */
+function isCompletedElsewhere({ settlements }: Copy, record: OperationRecord): boolean {
   return settlements.some(
     (one) => one.record !== record && one.item.how === 'complete' && one.item.outcome !== 'refused',
   );
 }
 
-/** What a transaction completed does not come again where what it sent is there, and the other way round. */
-function checkHalves(
+/** A transaction's completions took effect exactly if its sends did. */
+function checkTransactions(
   ledger: Ledger,
   places: ReadonlyMap<Copy, readonly Found[]>,
 ): readonly Violation[] {
   for (const record of ledger.records) {
     const { action } = record;
-    if (action.kind !== 'transact' || action.how !== 'complete' || record.heard !== 'unknown')
+    if (action.kind !== 'transact' || action.how !== 'complete' || record.outcome !== 'unknown')
       continue;
     const sent = ledger.copies.filter((copy) => copy.sent === record && isCertain(ledger, copy));
-    const isSent = sent.some((copy) => copy.wasSeen || places.has(copy));
-    const isMissing = sent.some((copy) => !copy.wasSeen && !places.has(copy));
+    const isSent = sent.some((copy) => copy.wasDelivered || places.has(copy));
+    const isMissing = sent.some((copy) => !copy.wasDelivered && !places.has(copy));
     for (const { delivery } of record.settled ?? []) {
       const copy = ledger.at(delivery.tag, delivery.path);
       if (copy === undefined) continue;
@@ -268,20 +268,20 @@ function checkHalves(
         copy.deliveries.some(
           (one) => one.delivery.id !== delivery.id && one.record.start >= record.end,
         );
-      const isSettledElse = copy.settlements.some(
+      const isSettledElsewhere = copy.settlements.some(
         (one) =>
           one.record !== record &&
           one.item.delivery.id === delivery.id &&
           one.item.outcome !== 'refused',
       );
-      if (isSettledElse) continue;
+      if (isSettledElsewhere) continue;
       if (isSent && isBack) {
-        const text = `operation ${record.number} was carried out in part: it sent, and ${copy.tag} came again`;
+        const text = `operation ${record.number} was done in part: its sends took effect, and ${copy.tag} was not completed`;
         return [violation('transaction', text, [record], [copy.tag])];
       }
-      const others = copy.mayBeGone.size > 1 || isCompletedElse(copy, record);
-      if (isMissing && !isBack && !others && !isOver(copy) && !mayExpire(ledger, copy)) {
-        const text = `operation ${record.number} was carried out in part: ${copy.tag} is gone, and what it sent is not there`;
+      const others = copy.mayBeGone.size > 1 || isCompletedElsewhere(copy, record);
+      if (isMissing && !isBack && !others && !isRemoved(copy) && !mayExpire(ledger, copy)) {
+        const text = `operation ${record.number} was done in part: ${copy.tag} is completed, and its sends did not take effect`;
         return [violation('transaction', text, [record], [copy.tag])];
       }
     }

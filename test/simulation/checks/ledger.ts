@@ -1,21 +1,21 @@
 import type { OperationRecord, SettledItem } from '../clients/record.ts';
 import { LATE_MS_MAX } from '../engine/network.ts';
 import {
-  clocksApartMs,
+  clockSkewMs,
   entityOf,
   isDeadLetterPath,
   type MessageSpec,
   type Scenario,
 } from '../scenario/scenario.ts';
 import { copiesOf } from './copies.ts';
-import type { Copy, Stretch } from './copy.ts';
+import type { Copy, Interval } from './copy.ts';
 import { Disturbances, wasRecreatedDuring } from './disturbances.ts';
 import { deferredPlace, Routes } from './route.ts';
 import { mayHaveRemovedMore, mayHaveTakenMore } from './taken.ts';
 
 /**
- * What follows from the answers that clients heard: for each message where it surely was when, and for
- * each path when somebody may have been at work there unheard. Every check starts from it.
+ * What follows from the answers clients got: for each message, where it certainly was and when; for each
+ * path, when operations without an answer may have changed messages. All checks use it.
  */
 export class Ledger {
   readonly scenario: Scenario;
@@ -24,21 +24,21 @@ export class Ledger {
   readonly copies: Copy[] = [];
   readonly #byTag = new Map<string, Copy[]>();
   readonly #tagsById = new Map<string, Set<string>>();
-  /** How far clocks are apart, ms. */
-  readonly #apartMs: number;
+  /** The largest skew between two clocks, ms. */
+  readonly #skewMs: number;
   readonly #disturbances = new Disturbances();
-  readonly #sessionHolds = new Map<string, Stretch[]>();
+  readonly #sessionHolds = new Map<string, Interval[]>();
 
   constructor(scenario: Scenario, records: readonly OperationRecord[]) {
     this.scenario = scenario;
     this.routes = new Routes(scenario.entities);
-    this.#apartMs = clocksApartMs(scenario);
+    this.#skewMs = clockSkewMs(scenario);
     this.records = [...records].sort((a, b) => a.end - b.end || a.number - b.number);
-    for (const record of this.records) this.#noteSends(record);
-    for (const record of this.records) this.#note(record);
+    for (const record of this.records) this.#recordSends(record);
+    for (const record of this.records) this.#record(record);
   }
 
-  /** The tags of all messages that were sent to an entity with the id of this one. */
+  /** The tags of all messages that were sent to the entity with the id of this one. */
   withSameId(copy: Copy): ReadonlySet<string> {
     return this.#tagsById.get(this.routes.idOf(copy.to, copy.message)) ?? new Set();
   }
@@ -49,8 +49,8 @@ export class Ledger {
   }
 
   /**
-   * The messages that an operation named by numbers: a duplicate was given the number of its original, and
-   * an entity that is made anew meanwhile gives the same numbers to others.
+   * The tags of the messages that an operation may have named by sequence number. A duplicate has the number
+   * of its original, and an entity that is recreated meanwhile reuses numbers.
    */
   named(record: OperationRecord): ReadonlySet<string> {
     const { tags = [], action } = record;
@@ -66,43 +66,43 @@ export class Ledger {
     return all;
   }
 
-  /** The copy that a delivery of a path shows. */
+  /** The copy of a message that a delivery from a path belongs to. */
   at(tag: string, path: string): Copy | undefined {
     const entity = entityOf(path);
     return this.ofTag(tag).find(({ to, end }) => to === entity || this.routes.passes(end, entity));
   }
 
-  /** Whether a copy surely could be had at a path all the time between two instants. */
-  couldBeHad(copy: Copy, path: string, from: number, to: number): boolean {
+  /** Whether a copy was certainly available at a path all the time between two instants. */
+  wasAvailable(copy: Copy, path: string, from: number, to: number): boolean {
     if (!isDeadLetterPath(path) && to >= copy.expiresFrom) return false;
     return copy.isFree(path, from, to) && !this.#disturbances.isAny(path, from, to);
   }
 
-  /** Whether somebody may have removed messages for good, unheard, where a copy was or may have come. */
-  isEverTaken({ end }: Copy): boolean {
+  /** Whether an operation without an answer may have removed messages where the copy was or could go. */
+  mayHaveBeenRemoved({ end }: Copy): boolean {
     return this.routes
       .queues(end)
       .flatMap((queue) => [queue, this.routes.deadLetters(queue)])
-      .some((place) => this.#disturbances.isForEver(place));
+      .some((place) => this.#disturbances.isPermanent(place));
   }
 
-  #noteSends(record: OperationRecord): void {
+  #recordSends(record: OperationRecord): void {
     const { action } = record;
     if (action.kind === 'send') {
-      for (const message of action.messages) this.#noteSend(record, action.to, message);
+      for (const message of action.messages) this.#recordSend(record, action.to, message);
     } else if (action.kind === 'transact') {
       for (const { to, messages } of action.sends) {
-        for (const message of messages) this.#noteSend(record, to, message);
+        for (const message of messages) this.#recordSend(record, to, message);
       }
     }
   }
 
-  #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
+  #recordSend(record: OperationRecord, to: string, message: MessageSpec): void {
     const id = this.routes.idOf(to, message);
     const sameId = this.#tagsById.get(id);
     if (sameId === undefined) this.#tagsById.set(id, new Set([message.tag]));
     else sameId.add(message.tag);
-    for (const copy of copiesOf(this.routes, { record, to, message, apartMs: this.#apartMs })) {
+    for (const copy of copiesOf(this.routes, { record, to, message, skewMs: this.#skewMs })) {
       this.copies.push(copy);
       const known = this.#byTag.get(message.tag);
       if (known === undefined) this.#byTag.set(message.tag, [copy]);
@@ -110,26 +110,26 @@ export class Ledger {
     }
   }
 
-  #note(record: OperationRecord): void {
+  #record(record: OperationRecord): void {
     const { action } = record;
-    this.#noteDeliveries(record);
-    for (const item of record.settled ?? []) this.#noteSettled(record, item);
-    const isRefused = record.heard === 'refused';
+    this.#recordDeliveries(record);
+    for (const item of record.settled ?? []) this.#recordSettled(record, item);
+    const isRefused = record.outcome === 'refused';
     switch (action.kind) {
       case 'receive':
-        this.#noteReceive(record, action.from, action.mode === 'receiveAndDelete');
+        this.#recordReceive(record, action.from, action.mode === 'receiveAndDelete');
         break;
       case 'receiveDeferred':
-        if (record.heard !== 'done') this.#doubtTags(record, action.from);
+        if (record.outcome !== 'done') this.#markUncertain(record, action.from);
         break;
       case 'accept':
-        this.#noteAccept(record);
+        this.#recordAccept(record);
         break;
       case 'cancel':
-        this.#doubtTags(record, action.to, true);
+        this.#markUncertain(record, action.to, true);
         break;
       case 'operate':
-        if (!isRefused) this.#doubtTags(record, action.from, action.what === 'delete');
+        if (!isRefused) this.#markUncertain(record, action.from, action.what === 'delete');
         break;
       case 'deleteMessages':
       case 'purge':
@@ -151,7 +151,7 @@ export class Ledger {
     }
   }
 
-  #noteDeliveries(record: OperationRecord): void {
+  #recordDeliveries(record: OperationRecord): void {
     for (const delivery of record.deliveries ?? []) {
       const copy = this.at(delivery.tag, delivery.path);
       if (copy === undefined) continue;
@@ -161,10 +161,10 @@ export class Ledger {
       const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
       copy.mark(record, place);
       if (delivery.lockToken === undefined) {
-        copy.doubt(record.start, Number.POSITIVE_INFINITY);
+        copy.markUncertain(record.start, Number.POSITIVE_INFINITY);
         continue;
       }
-      const hold = { from: record.start, to: (delivery.lockedUntil ?? 0) + this.#apartMs };
+      const hold = { from: record.start, to: (delivery.lockedUntil ?? 0) + this.#skewMs };
       copy.hold(hold);
       this.#holdsOf.set(delivery.id, hold);
       const { session } = delivery;
@@ -175,16 +175,16 @@ export class Ledger {
       }
       const entity = this.routes.entity(entityOf(delivery.path));
       const max = entity === undefined || entity.kind === 'topic' ? 1 : entity.maxDeliveryCount;
-      // After its last delivery it goes to the dead letters, whoever finds it.
+      // After its last delivery the next operation that reads it dead-letters it.
       if (!isDeadLetterPath(delivery.path) && delivery.failedDeliveries + 1 >= max) {
-        copy.doubt(record.start, record.end);
+        copy.markUncertain(record.start, record.end);
       }
     }
   }
 
-  readonly #holdsOf = new Map<number, Stretch>();
+  readonly #holdsOf = new Map<number, Interval>();
 
-  #noteSettled(record: OperationRecord, item: SettledItem): void {
+  #recordSettled(record: OperationRecord, item: SettledItem): void {
     const { delivery, how, outcome } = item;
     const copy = this.at(delivery.tag, delivery.path);
     if (copy === undefined) return;
@@ -195,34 +195,34 @@ export class Ledger {
     if (how === 'renew') {
       const lockMs = 300_000;
       const until = item.lockedUntil ?? record.end + lockMs;
-      if (hold !== undefined) hold.to = Math.max(hold.to, until + this.#apartMs);
+      if (hold !== undefined) hold.to = Math.max(hold.to, until + this.#skewMs);
       return;
     }
     if (outcome === 'unknown') {
-      copy.doubt(record.start, late);
+      copy.markUncertain(record.start, late);
       if (hold !== undefined) hold.to = Math.max(hold.to, late);
-      if (how === 'complete') copy.mayBeGone.add('an unheard completion');
+      if (how === 'complete') copy.mayBeGone.add('an unanswered completion');
       return;
     }
     if (how === 'complete') {
-      copy.doubt(record.start, Number.POSITIVE_INFINITY);
+      copy.markUncertain(record.start, Number.POSITIVE_INFINITY);
       return;
     }
-    if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + this.#apartMs;
+    if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + this.#skewMs;
     if (how === 'abandon') {
       const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
-      const spent = this.#isLastDelivery(delivery.path, delivery.failedDeliveries);
-      if (!spent) copy.mark(record, place);
+      const isExhausted = this.#isLastDelivery(delivery.path, delivery.failedDeliveries);
+      if (!isExhausted) copy.mark(record, place);
       return;
     }
-    copy.doubt(record.start, record.start - 1);
+    copy.markUncertain(record.start, record.start - 1);
     if (how === 'defer') {
       copy.mark(record, deferredPlace(delivery.path));
       return;
     }
     const place = this.routes.deadLetters(entityOf(delivery.path));
     if (isDeadLetterPath(place)) copy.mark(record, place);
-    else copy.doubt(record.start, late);
+    else copy.markUncertain(record.start, late);
   }
 
   #isLastDelivery(path: string, failedDeliveries: number): boolean {
@@ -231,26 +231,26 @@ export class Ledger {
     return failedDeliveries + 1 >= entity.maxDeliveryCount;
   }
 
-  /** A receive of which nothing was heard may have locked, or removed, anything that was there. */
-  #noteReceive(record: OperationRecord, path: string, removes: boolean): void {
+  /** A receive without an answer may have locked or removed any message at its path. */
+  #recordReceive(record: OperationRecord, path: string, removes: boolean): void {
     if (!mayHaveTakenMore(this.scenario, record)) return;
-    const isForEver = removes && mayHaveRemovedMore(this.scenario, record);
+    const isPermanent = removes && mayHaveRemovedMore(this.scenario, record);
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
-    const until = record.end + LATE_MS_MAX + lockMs + this.#apartMs;
-    this.#disturbances.add(path, record.start, isForEver ? Number.POSITIVE_INFINITY : until);
+    const until = record.end + LATE_MS_MAX + lockMs + this.#skewMs;
+    this.#disturbances.add(path, record.start, isPermanent ? Number.POSITIVE_INFINITY : until);
     for (const copy of this.copies) {
-      // Its deliveries may be used up by then.
-      if (this.routes.passes(copy.end, entityOf(path))) copy.doubt(record.start, until);
+      // It may have reached the maximum delivery count by then.
+      if (this.routes.passes(copy.end, entityOf(path))) copy.markUncertain(record.start, until);
     }
   }
 
-  /** A new holder has what earlier ones left. */
-  #noteAccept(record: OperationRecord): void {
+  /** The new holder of a session can receive what earlier holders had locked. */
+  #recordAccept(record: OperationRecord): void {
     const { action, granted } = record;
     if (action.kind !== 'accept') return;
     if (granted === undefined) {
-      if (record.heard === 'unknown') {
+      if (record.outcome === 'unknown') {
         const until = record.end + LATE_MS_MAX + 300_000;
         this.#disturbances.add(action.from, record.start, until);
       }
@@ -261,29 +261,30 @@ export class Ledger {
     this.#sessionHolds.delete(key);
   }
 
-  /** Something may have been done to the named messages. */
-  #doubtTags(record: OperationRecord, path: string, removes = false): void {
+  /** An operation may have changed the messages it named. */
+  #markUncertain(record: OperationRecord, path: string, removes = false): void {
     for (const tag of this.named(record)) {
       for (const copy of this.ofTag(tag)) {
         if (copy.to !== entityOf(path) && copy.end !== entityOf(path)) continue;
-        copy.doubt(record.start, record.end + LATE_MS_MAX);
+        copy.markUncertain(record.start, record.end + LATE_MS_MAX);
         if (removes) copy.mayBeGone.add(record.action.kind);
-        else if (record.action.kind === 'receiveDeferred') copy.mayBeGone.add('an unheard receive');
+        else if (record.action.kind === 'receiveDeferred')
+          copy.mayBeGone.add('an unanswered receive');
       }
     }
   }
 
-  /** Everything that was at these places may be gone, or elsewhere. */
+  /** All messages at these places may be removed or moved. */
   #clear(record: OperationRecord, places: readonly string[], why: string | undefined): void {
     const entities = new Set(places.map(entityOf).map((place) => place.replace(/#.*/, '')));
     for (const copy of this.copies) {
-      // Where it was deleted, and perhaps not created again, later messages are gone as well.
-      const mayBeDeleted = why === 'recreate' && record.heard !== 'done';
-      const until = record.end + (record.heard === 'done' ? 0 : LATE_MS_MAX);
+      // If the entity was deleted and not created again, later messages do not exist either.
+      const mayBeDeleted = why === 'recreate' && record.outcome !== 'done';
+      const until = record.end + (record.outcome === 'done' ? 0 : LATE_MS_MAX);
       if (copy.sent.start > until && !mayBeDeleted) continue;
       const deadLetters = this.routes.deadLetters(copy.end);
       if (!entities.has(copy.end) && !entities.has(entityOf(deadLetters))) continue;
-      copy.doubt(record.start, Number.POSITIVE_INFINITY);
+      copy.markUncertain(record.start, Number.POSITIVE_INFINITY);
       if (why !== undefined) copy.mayBeGone.add(why);
     }
     for (const place of places)

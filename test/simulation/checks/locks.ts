@@ -3,7 +3,7 @@ import { entityOf } from '../scenario/scenario.ts';
 import type { Copy, Delivered } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 
-/** When the lock of a delivery ends by time, as far as renewals say that had been answered before an instant. */
+/** The expiry of a delivery's lock, by the renewals that were answered before an instant. */
 export function lockedUntilAt(
   ledger: Ledger,
   copy: Copy,
@@ -29,7 +29,7 @@ export function lockedUntilAt(
   );
 }
 
-/** When a session lock ends by time, as far as renewals say that had been answered before an instant. */
+/** The expiry of a session lock, by the renewals that were answered before an instant. */
 export function sessionLockedUntil(
   ledger: Ledger,
   { lockToken, lockedUntil }: Pick<SessionGrant, 'lockToken' | 'lockedUntil'>,
@@ -45,13 +45,13 @@ export function sessionLockedUntil(
   );
 }
 
-/** The latest instant until which the lock can be live: also renewals count of which nothing was heard. */
+/** The latest possible expiry of a lock, which counts renewals without an answer. */
 export function lockedUntilMost(copy: Copy, delivery: Delivery): number {
-  const isUnheard = copy.settlements.some(
+  const isUnanswered = copy.settlements.some(
     ({ item }) =>
       item.how === 'renew' && item.delivery.id === delivery.id && item.outcome === 'unknown',
   );
-  return isUnheard
+  return isUnanswered
     ? Number.POSITIVE_INFINITY
     : Math.max(
         delivery.lockedUntil ?? 0,
@@ -61,7 +61,7 @@ export function lockedUntilMost(copy: Copy, delivery: Delivery): number {
       );
 }
 
-/** Whether anything else than time may have ended a lock before an operation was over. */
+/** Whether an operation may have ended a lock before this operation ended. */
 export function endsLock(
   ledger: Ledger,
   copy: Copy,
@@ -76,7 +76,7 @@ export function endsLock(
       record.number !== number &&
       item.outcome !== 'refused',
   );
-  // Somebody else had it in between; that one is judged on its own.
+  // Another client received it in between; that delivery is checked on its own.
   const since = copy.deliveries.find((one) => one.delivery.id === delivery.id)?.record.end ?? 0;
   const isTakenOver = copy.deliveries.some(
     (one) =>
@@ -96,38 +96,38 @@ export function endsLock(
 }
 
 function mayEnd(ledger: Ledger, record: OperationRecord, copy: Copy, delivery: Delivery): boolean {
-  const { action, heard } = record;
+  const { action, outcome } = record;
   const entity = entityOf(delivery.path);
   switch (action.kind) {
     case 'update':
     case 'recreate':
-      return heard !== 'refused' && action.entity === entity;
+      return outcome !== 'refused' && action.entity === entity;
     case 'purge':
     case 'deleteMessages':
-      return heard !== 'refused' && entityOf(action.from) === entity;
+      return outcome !== 'refused' && entityOf(action.from) === entity;
     case 'operate':
-      return heard !== 'refused' && ledger.named(record).has(copy.tag);
+      return outcome !== 'refused' && ledger.named(record).has(copy.tag);
     case 'resubmit':
       return entityOf(action.from) === entity;
     case 'releaseSession':
-      return heard !== 'refused' && record.session?.lockToken === delivery.session?.lockToken;
+      return outcome !== 'refused' && record.session?.lockToken === delivery.session?.lockToken;
     // A receive that fails in a session ends the session's lock.
     case 'receive':
     case 'receiveDeferred':
       return (
-        heard !== 'done' &&
+        outcome !== 'done' &&
         delivery.session !== undefined &&
         record.session?.sessionId === delivery.session.sessionId
       );
-    // One that was not heard may have been carried out.
+    // An accept without an answer may have taken effect.
     case 'accept':
-      return heard === 'unknown' && delivery.session !== undefined;
+      return outcome === 'unknown' && delivery.session !== undefined;
     default:
       return false;
   }
 }
 
-/** A delivery as violations name it. */
+/** A delivery as violations describe it. */
 export function describeDelivery({ delivery, record }: Delivered): string {
   const until =
     delivery.lockedUntil === undefined ? 'removed' : `until ${delivery.lockedUntil % 1e7}`;

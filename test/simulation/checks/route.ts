@@ -5,12 +5,12 @@ import {
   type MessageSpec,
 } from '../scenario/scenario.ts';
 
-/** Where deferred messages of a queue lie. */
+/** The place of a queue's deferred messages. */
 export function deferredPlace(path: string): string {
   return `${path}#deferred`;
 }
 
-/** Where messages end up that nobody touches. */
+/** The entities that messages reach by subscriptions and forwarding. */
 export class Routes {
   readonly #entities: ReadonlyMap<string, EntitySpec>;
   readonly #all: readonly EntitySpec[];
@@ -24,7 +24,7 @@ export class Routes {
     return this.#entities.get(path);
   }
 
-  /** The paths at which a message lies once it is sent to an entity. */
+  /** The paths where a message is stored once it is sent to an entity. */
   ends(to: string, message: MessageSpec): readonly string[] {
     const entity = this.#entities.get(to);
     if (entity?.kind !== 'topic') return [this.#follow(to)];
@@ -34,25 +34,25 @@ export class Routes {
     });
   }
 
-  /** Where a message of an entity lies once it is dead-lettered. */
+  /** The path where a message of an entity is stored once it is dead-lettered. */
   deadLetters(path: string): string {
     const entity = this.#entities.get(path);
     const to = entity?.kind === 'topic' ? undefined : entity?.forwardDeadLettersTo;
     return to === undefined ? path + DEAD_LETTERS : this.#follow(to);
   }
 
-  /** The main queues in which a message may come to lie, as a dead letter of the one before. */
+  /** The main queues a message may reach, each by forwarding of the previous one's dead letters. */
   queues(end: string): readonly string[] {
     const next = this.deadLetters(end);
     return isDeadLetterPath(next) ? [end] : [end, ...this.queues(next)];
   }
 
-  /** Whether a message that lies in a queue may come to another one, or is there. */
+  /** Whether a message with a final queue is there, or may reach another queue from there. */
   passes(end: string, queue: string): boolean {
     return this.queues(end).includes(queue);
   }
 
-  /** The shortest time to live that a message meets on its way; infinite where there is none. */
+  /** The shortest time to live on a message's route, ms; infinite where there is none. */
   timeToLiveMs(to: string, end: string, { timeToLiveMs }: MessageSpec): number {
     const defaults = [to, ...this.queues(end)].map((path) => {
       const entity = this.#entities.get(path);
@@ -67,13 +67,13 @@ export class Routes {
     return to === undefined ? path : this.#follow(to);
   }
 
-  /** How long an entity knows messages that are sent to it again, ms; undefined where it does not. */
+  /** The duplicate detection window of an entity, ms; undefined without duplicate detection. */
   detectionMs(to: string): number | undefined {
     const entity = this.#entities.get(to);
     return entity?.kind === 'subscription' ? undefined : entity?.detectionMs;
   }
 
-  /** What a message is known by in an entity that detects duplicates. */
+  /** The key by which an entity detects duplicates of a message. */
   idOf(to: string, { tag, messageId = tag, sessionId, partitionKey }: MessageSpec): string {
     const entity = this.#entities.get(to);
     const isPartitioned =

@@ -9,7 +9,7 @@ interface Granted {
   readonly record: OperationRecord;
 }
 
-/** A session has one holder at a time, and its state is what the last holder set. */
+/** A session has at most one holder at a time, and its state is the one that was set last. */
 export function checkSessions(ledger: Ledger): readonly Violation[] {
   const grants = ledger.records.flatMap((record): Granted[] =>
     record.action.kind === 'accept' && record.granted !== undefined
@@ -25,30 +25,30 @@ function checkHolders(ledger: Ledger, grants: readonly Granted[]): readonly Viol
       if (!isSameSession(first.grant, second.grant) || second === first) continue;
       if (second.record.start < first.record.end) continue;
       const until = sessionLockedUntil(ledger, first.grant, second.record.start);
-      // The clock that is furthest ahead may have ended it, and forgotten the session.
+      // By the fastest clock the lock may have ended and the empty session been removed.
       if (second.record.end + mostAheadMs(ledger.scenario) >= until) continue;
       if (mayHaveEnded(ledger, first, second.record)) continue;
-      const text = `session ${first.grant.sessionId} of ${first.grant.path} was given to operation ${second.record.number} from ${second.record.start % 1e7} to ${second.record.end % 1e7} while operation ${first.record.number} held it until ${until % 1e7}`;
+      const text = `session ${first.grant.sessionId} of ${first.grant.path} was granted to operation ${second.record.number} from ${second.record.start % 1e7} to ${second.record.end % 1e7} while operation ${first.record.number} held it until ${until % 1e7}`;
       return [violation('session', text, [first.record, second.record])];
     }
   }
   return [];
 }
 
-/** A lock is lost only where its time was over, or where somebody ended it. */
+/** A lock is lost only if it expired or an operation ended it. */
 function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violation[] {
   for (const record of ledger.records) {
     const { session } = record;
     if (session === undefined || record.code !== 'SessionLockLost') continue;
-    // A message that is gone is told in the words of its session; what settles is judged by message.
+    // A settlement may return this code because its message does not exist; checkSettlements judges it.
     if (record.settled !== undefined) continue;
     const granted = grants.find(({ grant }) => grant.lockToken === session.lockToken);
     if (granted === undefined) continue;
     const until = sessionLockedUntil(ledger, granted.grant, record.start);
-    // The clock that is furthest ahead may have ended it.
+    // By the fastest clock it may have expired.
     if (record.end + mostAheadMs(ledger.scenario) >= until) continue;
     if (mayHaveEnded(ledger, granted, record)) continue;
-    const text = `operation ${record.number} was told that session ${session.sessionId} of ${session.path} is lost, which had ${until - record.endClock} ms left`;
+    const text = `operation ${record.number} got SessionLockLost for session ${session.sessionId} of ${session.path}, whose lock had ${until - record.endClock} ms left`;
     return [violation('session', text, [granted.record, record])];
   }
   return [];
@@ -60,10 +60,10 @@ function mayHaveEnded(
   { grant, record: { end: since } }: Granted,
   { end, number }: OperationRecord,
 ): boolean {
-  return ledger.records.some(({ action, heard, start, session, granted, number: own }) => {
+  return ledger.records.some(({ action, outcome, start, session, granted, number: own }) => {
     if (start > end || own === number) return false;
     if (action.kind === 'update' || action.kind === 'recreate') return action.entity === grant.path;
-    // Somebody else had it in between; that one is judged on its own.
+    // Another client accepted it in between; that lock is checked on its own.
     if (
       action.kind === 'accept' &&
       granted !== undefined &&
@@ -71,16 +71,16 @@ function mayHaveEnded(
     ) {
       return isSameSession(granted, grant) && start >= since;
     }
-    if (action.kind === 'purge') return action.from === grant.path && heard !== 'refused';
+    if (action.kind === 'purge') return action.from === grant.path && outcome !== 'refused';
     if (session?.lockToken !== grant.lockToken) return false;
-    if (action.kind === 'releaseSession') return heard !== 'refused';
-    return (action.kind === 'receive' || action.kind === 'receiveDeferred') && heard !== 'done';
+    if (action.kind === 'releaseSession') return outcome !== 'refused';
+    return (action.kind === 'receive' || action.kind === 'receiveDeferred') && outcome !== 'done';
   });
 }
 
 function checkStates(ledger: Ledger): readonly Violation[] {
   for (const record of ledger.records) {
-    if (record.action.kind !== 'readState' || record.heard !== 'done') continue;
+    if (record.action.kind !== 'readState' || record.outcome !== 'done') continue;
     const { session } = record;
     if (session === undefined) continue;
     const sets = ledger.records.filter(
@@ -94,15 +94,17 @@ function checkStates(ledger: Ledger): readonly Violation[] {
         action.kind === 'recreate' && action.entity === session.path && start <= record.end,
     );
     if (cleared) continue;
-    const done = sets.filter(({ heard, end }) => heard === 'done' && end <= record.start);
+    const done = sets.filter(({ outcome, end }) => outcome === 'done' && end <= record.start);
     const latest = done.reduce<OperationRecord | undefined>(
       (last, one) => (last === undefined || one.start >= last.end ? one : last),
       undefined,
     );
     const possible = new Set(
       sets
-        .filter((one) => one.start <= record.end && one.heard !== 'refused')
-        .filter((one) => latest === undefined || one.end >= latest.start || one.heard === 'unknown')
+        .filter((one) => one.start <= record.end && one.outcome !== 'refused')
+        .filter(
+          (one) => latest === undefined || one.end >= latest.start || one.outcome === 'unknown',
+        )
         .map(({ action }) => (action.kind === 'setState' ? action.state : '')),
     );
     if (record.state === undefined ? latest === undefined : possible.has(record.state)) continue;

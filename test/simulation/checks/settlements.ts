@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts';
 import { endsLock, lockedUntilAt, lockedUntilMost } from './locks.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** What a settlement is answered is true, or it is that nothing is known. */
+/** The answer to each settlement is correct, or says that the outcome is unknown. */
 export function checkSettlements(ledger: Ledger): readonly Violation[] {
   return ledger.copies.flatMap((copy) =>
     copy.settlements.flatMap((settled) => {
@@ -27,10 +27,10 @@ function wrongAnswer(ledger: Ledger, copy: Copy, settled: Settled): string | und
   return item.outcome === 'refused' && isLockLost ? wronglyLost(ledger, copy, settled) : undefined;
 }
 
-/** Only a live lock settles, and it settles once. */
+/** A settlement succeeds only under a live lock, and once. */
 function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): string | undefined {
-  // A message that is free tells one whose answer was lost that it was given back, whoever did so.
-  if (item.how === 'abandon' && record.wentWrong) return undefined;
+  // After a lost answer, an abandon succeeds if the message is unlocked, whatever unlocked it.
+  if (item.how === 'abandon' && record.hadFaults) return undefined;
   const { delivery } = item;
   const earlier = copy.settlements.find(
     (one) =>
@@ -49,9 +49,10 @@ function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): str
       one.record.end <= record.start &&
       isLater(copy, one.delivery.id, delivery.id),
   );
-  if (taken !== undefined) return `was done after operation ${taken.record.number} got the message`;
-  if (delivery.session !== undefined && givenBack(ledger, delivery.session.lockToken, record))
-    return 'was done after its session had been given back';
+  if (taken !== undefined)
+    return `was done after operation ${taken.record.number} received the message`;
+  if (delivery.session !== undefined && wasReleased(ledger, delivery.session.lockToken, record))
+    return 'was done after its session was released';
   const until =
     delivery.session === undefined
       ? lockedUntilMost(copy, delivery)
@@ -60,20 +61,20 @@ function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): str
   return clock >= until ? `was done ${clock - until} ms after the lock had ended` : undefined;
 }
 
-function givenBack(ledger: Ledger, lockToken: string, { start }: OperationRecord): boolean {
+function wasReleased(ledger: Ledger, lockToken: string, { start }: OperationRecord): boolean {
   const until = sessionUntilLeast(ledger, lockToken);
   return ledger.records.some(
-    ({ action, session, heard, end, endClock }) =>
+    ({ action, session, outcome, end, endClock }) =>
       action.kind === 'releaseSession' &&
       session?.lockToken === lockToken &&
-      heard === 'done' &&
+      outcome === 'done' &&
       end <= start &&
-      // Where it was over by the clock of its process, nobody had to give it back; to others it may be live.
+      // By its process's clock the lock may have expired; the release then changed nothing, and others see it live.
       endClock < until,
   );
 }
 
-/** When a session lock ends at the earliest: as was heard. */
+/** The earliest possible expiry of a session lock, by the answers. */
 function sessionUntilLeast({ records }: Ledger, lockToken: string): number {
   const ends = records.flatMap(({ granted }) =>
     granted?.lockToken === lockToken ? [granted.lockedUntil] : [],
@@ -81,31 +82,31 @@ function sessionUntilLeast({ records }: Ledger, lockToken: string): number {
   return Math.max(...ends);
 }
 
-/** When a session lock ends at the latest: whoever renewed it may not have heard so. */
+/** The latest possible expiry of a session lock, which counts renewals without an answer. */
 function sessionUntilMost(ledger: Ledger, lockToken: string): number {
-  const ends = ledger.records.flatMap(({ action, session, heard, granted }) => {
+  const ends = ledger.records.flatMap(({ action, session, outcome, granted }) => {
     if (granted?.lockToken === lockToken) return [granted.lockedUntil];
-    const isUnheard = action.kind === 'renewSession' && heard !== 'refused';
-    return isUnheard && session?.lockToken === lockToken ? [Number.POSITIVE_INFINITY] : [];
+    const isUnanswered = action.kind === 'renewSession' && outcome !== 'refused';
+    return isUnanswered && session?.lockToken === lockToken ? [Number.POSITIVE_INFINITY] : [];
   });
   return Math.max(...ends);
 }
 
-/** Whether a delivery surely came after another one. */
+/** Whether a delivery certainly came after another one. */
 function isLater(copy: Copy, id: number, than: number): boolean {
   const one = copy.deliveries.find(({ delivery }) => delivery.id === id);
   const other = copy.deliveries.find(({ delivery }) => delivery.id === than);
   return one !== undefined && other !== undefined && one.record.start >= other.record.end;
 }
 
-/** A lock is lost only where its time was over, or where somebody ended it. */
+/** A lock is lost only if it expired or an operation ended it. */
 function wronglyLost(ledger: Ledger, copy: Copy, { item, record }: Settled): string | undefined {
   const { delivery } = item;
   const until = lockedUntilAt(ledger, copy, delivery, record.start);
-  // The clock that is furthest ahead may have ended it.
+  // By the fastest clock it may have expired.
   if (record.end + mostAheadMs(ledger.scenario) >= until) return undefined;
   if (endsLock(ledger, copy, delivery, record)) return undefined;
-  // In a transaction another operation may be the one that is refused.
+  // The refusal of a transaction may concern another of its operations.
   if (
     record.action.kind === 'transact' &&
     record.settled !== undefined &&

@@ -1,6 +1,6 @@
 import type { OperationRecord } from '../clients/record.ts';
 
-/** The promises that are checked. */
+/** The names of the checks. */
 export type CheckName =
   | 'answer'
   | 'lost'
@@ -17,11 +17,11 @@ export type CheckName =
   | 'left over'
   | 'stuck';
 
-/** A promise that was not kept. */
+/** A promise of the bus that a run violates. */
 export interface Violation {
   readonly check: CheckName;
   readonly text: string;
-  /** The operations that show it. */
+  /** The operations that prove it. */
   readonly records: readonly OperationRecord[];
   readonly tags: readonly string[];
 }

@@ -1,20 +1,20 @@
 import type { Random } from '../engine/random.ts';
 import type { World } from '../engine/world.ts';
-import type { Hands, Noticeboard } from './pool.ts';
+import type { ClientLocks, NumberRegistry } from './client-state.ts';
 import type { OperationRecord } from './record.ts';
 
-export interface ClientParts {
+export interface ClientContext {
   readonly world: World;
   readonly random: Random;
-  readonly board: Noticeboard;
+  readonly registry: NumberRegistry;
   readonly record: (record: OperationRecord) => void;
   /** Numbers for operations and deliveries. */
   readonly number: () => number;
 }
 
-/** Who carries out operations, with what it has in hand. */
+/** A client that performs operations, with the locks it has. */
 export interface Actor {
   readonly name: string;
-  readonly hands: Hands;
-  readonly parts: ClientParts;
+  readonly locks: ClientLocks;
+  readonly context: ClientContext;
 }

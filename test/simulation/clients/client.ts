@@ -1,63 +1,63 @@
-import type { Heard } from '../engine/process.ts';
+import type { Result } from '../engine/process.ts';
 import type { Action, Step } from '../scenario/scenario.ts';
 import { isDeadLetterPath } from '../scenario/scenario.ts';
-import type { Actor, ClientParts } from './actor.ts';
+import type { Actor, ClientContext } from './actor.ts';
+import { ClientLocks } from './client-state.ts';
 import { OPERATIONS } from './operation-table.ts';
 import type { ActionOf, Answer } from './operations.ts';
-import { Hands } from './pool.ts';
 import type { Details, OperationRecord } from './record.ts';
 
-/** A client that does one step after the other, and remembers what it was handed. */
+/** A client that performs its steps one after the other, and keeps the locks it gets. */
 export class Client implements Actor {
   readonly name: string;
-  readonly hands = new Hands();
-  readonly parts: ClientParts;
+  readonly locks = new ClientLocks();
+  readonly context: ClientContext;
 
-  constructor(name: string, parts: ClientParts) {
+  constructor(name: string, context: ClientContext) {
     this.name = name;
-    this.parts = parts;
+    this.context = context;
   }
 
-  /** Carries out its steps; `start` = when the run began. */
+  /** Performs its steps; `start` is the beginning of the run, epoch ms. */
   async run(steps: readonly Step[], start: number): Promise<void> {
-    const { timeline } = this.parts.world;
+    const { timeline } = this.context.world;
     for (const step of steps) {
       const wait = start + step.at - timeline.now;
       if (wait > 0) await timeline.pause(wait);
-      await this.carryOut(step.action, step.process);
+      await this.perform(step.action, step.process);
     }
   }
 
-  /** Carries out one action. Nothing where there is nothing to do it with. */
-  async carryOut(action: Action, process: string): Promise<OperationRecord | undefined> {
+  /** Performs one action. Returns undefined if the client has nothing to perform it on. */
+  async perform(action: Action, process: string): Promise<OperationRecord | undefined> {
     if (await this.#needsSession(action, process)) return undefined;
     return await this.#operate(action, process);
   }
 
-  /** Accepts a session first where messages can only be received in one. True = there is none to be had. */
+  /** Accepts a session before a receive that requires one. Returns true if it got no session. */
   async #needsSession(action: Action, process: string): Promise<boolean> {
     if (action.kind !== 'receive' || isDeadLetterPath(action.from)) return false;
-    if (!this.parts.world.requiresSession(action.from)) return false;
-    if (this.hands.session(action.from) !== undefined) return false;
+    if (!this.context.world.requiresSession(action.from)) return false;
+    if (this.locks.session(action.from) !== undefined) return false;
     await this.#operate({ kind: 'accept', from: action.from, waitMs: action.waitMs }, process);
-    return this.hands.session(action.from) === undefined;
+    return this.locks.session(action.from) === undefined;
   }
 
   async #operate<Kind extends Action['kind']>(
     action: ActionOf<Kind>,
     processName: string,
   ): Promise<OperationRecord | undefined> {
-    const { world, number } = this.parts;
+    const { world, number } = this.context;
     const operation = OPERATIONS[action.kind as Kind];
     const prepared = operation(this, action);
     if (prepared === undefined) return undefined;
     const process = world.process(processName);
     const start = world.timeline.now;
     const startClock = process.clockNow();
-    const { wrongs } = process;
+    const { faultCount } = process;
     const order = number();
     world.trace?.(this.name, `${process.spec.name} <- ${describe(action)}`);
-    const heard: Heard<Answer> = await process.call((composition) => prepared.ask(composition));
+    const result: Result<Answer> = await process.call((composition) => prepared.run(composition));
     const record: OperationRecord = {
       number: order,
       client: this.name,
@@ -67,28 +67,28 @@ export class Client implements Actor {
       end: world.timeline.now,
       startClock,
       endClock: process.clockNow(),
-      wentWrong: process.wrongs > wrongs,
-      ...heardOf(heard),
-      ...prepared.note(heard),
+      hadFaults: process.faultCount > faultCount,
+      ...outcomeOf(result),
+      ...prepared.record(result),
     };
-    this.parts.record(record);
-    world.trace?.(this.name, `${process.spec.name} -> ${describeHeard(record)}`);
+    this.context.record(record);
+    world.trace?.(this.name, `${process.spec.name} -> ${describeOutcome(record)}`);
     return record;
   }
 }
 
-function heardOf(heard: Heard<Details>): Pick<OperationRecord, 'heard' | 'code' | 'text'> {
-  switch (heard.kind) {
+function outcomeOf(result: Result<Details>): Pick<OperationRecord, 'outcome' | 'code' | 'text'> {
+  switch (result.kind) {
     case 'done':
-      return { heard: 'done' };
+      return { outcome: 'done' };
     case 'refused':
-      return { heard: 'refused', code: heard.error.code, text: heard.error.message };
+      return { outcome: 'refused', code: result.error.code, text: result.error.message };
     case 'unknown':
-      return { heard: 'unknown', code: heard.why };
+      return { outcome: 'unknown', code: result.why };
     case 'failed': {
-      const { error } = heard;
+      const { error } = result;
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      return { heard: 'failed', text };
+      return { outcome: 'failed', text };
     }
   }
 }
@@ -99,9 +99,9 @@ export function describe(action: Action): string {
   return `${kind} ${JSON.stringify(rest)}`;
 }
 
-/** What a client heard, as histories show it. */
-export function describeHeard(record: OperationRecord): string {
-  const parts = [record.heard, record.code, record.heard === 'refused' ? record.text : undefined];
+/** The outcome of an operation, as histories show it. */
+export function describeOutcome(record: OperationRecord): string {
+  const { outcome, code, text } = record;
   const deliveries = record.deliveries?.map(
     ({ tag, failedDeliveries, lockedUntil }) =>
       `${tag} (#${failedDeliveries + 1}${lockedUntil === undefined ? '' : ` until ${lockedUntil % 1e7}`})`,
@@ -110,7 +110,7 @@ export function describeHeard(record: OperationRecord): string {
     ({ delivery, how, outcome, code }) => `${how} ${delivery.tag} ${outcome} ${code ?? ''}`,
   );
   return [
-    ...parts,
+    ...[outcome, code, outcome === 'refused' ? text : undefined],
     ...(deliveries === undefined ? [] : [`[${deliveries.join(', ')}]`]),
     ...(settled === undefined ? [] : [`[${settled.join(', ')}]`]),
     record.granted === undefined ? undefined : `session ${record.granted.sessionId}`,

@@ -2,6 +2,7 @@ import type { OperatorAction } from '../../../shared/broker/broker.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
+import type { Numbered } from './client-state.ts';
 import {
   type ActionOf,
   answerOr,
@@ -10,10 +11,9 @@ import {
   type Prepared,
   pathOf,
 } from './operations.ts';
-import type { Numbered } from './pool.ts';
 import { createEntity, settingsOf } from './wire.ts';
 
-/** What operators and administrators do, and the sweep. */
+/** Operations of operators and administrators, and the sweep. */
 export const manageOperations: Operations<
   'operate' | 'deleteMessages' | 'resubmit' | 'purge' | 'update' | 'recreate' | 'sweep'
 > = { operate, deleteMessages, resubmit, purge, update, recreate, sweep };
@@ -27,7 +27,7 @@ function operate(client: Actor, { from, what, count }: ActionOf<'operate'>): Pre
     what === 'deadLetter' ? { kind: what, reason: 'asked for' } : { kind: what };
   if (what === 'deadLetter' && isDeadLetterPath(from)) return undefined;
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const numbers = named.map(({ sequenceNumber }) => sequenceNumber);
       const acted = await broker(composition).operate(
         pathOf(from),
@@ -37,7 +37,7 @@ function operate(client: Actor, { from, what, count }: ActionOf<'operate'>): Pre
       );
       return { tags, acted };
     },
-    note: (heard) => answerOr(heard, { tags }),
+    record: (result) => answerOr(result, { tags }),
   };
 }
 
@@ -47,8 +47,8 @@ function chooseNumbered(
   what: ActionOf<'operate'>['what'],
   count: number,
 ): readonly Numbered[] {
-  const { board, random, world } = client.parts;
-  const { deferred, stored } = board.of(from);
+  const { registry, random, world } = client.context;
+  const { deferred, stored } = registry.of(from);
   const known = what === 'reactivate' ? deferred : stored;
   if (known.length === 0) return [];
   const { sessionId } = random.pick(known);
@@ -67,79 +67,79 @@ function deleteMessages(
   client: Actor,
   { from, max }: ActionOf<'deleteMessages'>,
 ): Prepared | undefined {
-  const { world } = client.parts;
+  const { world } = client.context;
   if (world.requiresSession(from) && !isDeadLetterPath(from)) return undefined;
   return {
-    ask: async (composition) => ({
+    run: async (composition) => ({
       removed: await broker(composition).deleteMessages(pathOf(from), {
         maxMessages: max,
         before: composition.dependencies.clock.now(),
       }),
     }),
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
 function resubmit(_client: Actor, { from, max }: ActionOf<'resubmit'>): Prepared {
   return {
-    ask: async (composition) => ({
+    run: async (composition) => ({
       removed: await broker(composition).resubmit(pathOf(from), max),
     }),
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
 function purge(_client: Actor, { from }: ActionOf<'purge'>): Prepared {
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       await broker(composition).purge(pathOf(from));
       return {};
     },
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
 function update(client: Actor, { entity, lockMs }: ActionOf<'update'>): Prepared | undefined {
-  const spec = client.parts.world.receivable(entity);
+  const spec = client.context.world.receivable(entity);
   if (spec === undefined) return undefined;
   return {
-    ask: async ({ management }) => {
+    run: async ({ management }) => {
       await management.update(entity, settingsOf({ ...spec, lockMs }), '*');
       return {};
     },
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
-/** Deletes an entity, and creates it anew under its name. */
+/** Deletes an entity and creates it again. */
 function recreate(client: Actor, { entity }: ActionOf<'recreate'>): Prepared | undefined {
-  const spec = client.parts.world.receivable(entityOf(entity));
-  if (spec === undefined || client.parts.world.isDestination(entity)) return undefined;
+  const spec = client.context.world.receivable(entityOf(entity));
+  if (spec === undefined || client.context.world.isDestination(entity)) return undefined;
   return {
-    ask: async ({ management }) => {
+    run: async ({ management }) => {
       await management.delete(entity);
       await createEntity(management, spec);
       return {};
     },
-    note: (heard) => {
-      client.parts.board.forget(entity);
-      return answerOr(heard);
+    record: (result) => {
+      client.context.registry.forget(entity);
+      return answerOr(result);
     },
   };
 }
 
 function sweep(_client: Actor, _action: ActionOf<'sweep'>): Prepared {
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       try {
         await composition.sweep();
         return {};
       } catch (error) {
-        // It ends with what parts of it failed with; the next one goes on.
+        // A sweep throws the errors of its parts at its end; the next sweep continues.
         if (!(error instanceof AggregateError) && !(error instanceof BrokerError)) throw error;
         return { failure: error.message };
       }
     },
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }

@@ -7,7 +7,7 @@ import { sessionOperations } from './sessions.ts';
 import { settleOperations } from './settle.ts';
 import { transactOperations } from './transact.ts';
 
-/** How each kind of action is carried out. */
+/** The operation for each kind of action. */
 export const OPERATIONS: Operations<Action['kind']> = {
   ...sendOperations,
   ...receiveOperations,

@@ -13,7 +13,7 @@ import {
 import type { Delivery, Details, SessionGrant } from './record.ts';
 import { tagOf } from './wire.ts';
 
-/** What hands out messages, or shows them. */
+/** Operations that receive messages or peek at them. */
 export const receiveOperations: Operations<'receive' | 'receiveDeferred' | 'peek'> = {
   receive,
   receiveDeferred,
@@ -22,12 +22,12 @@ export const receiveOperations: Operations<'receive' | 'receiveDeferred' | 'peek
 
 function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefined {
   const { from, mode, max, waitMs, abortAfterMs } = action;
-  const { world } = client.parts;
+  const { world } = client.context;
   const isBySession = world.requiresSession(from) && !isDeadLetterPath(from);
-  const session = isBySession ? client.hands.session(from) : undefined;
+  const session = isBySession ? client.locks.session(from) : undefined;
   if (isBySession && session === undefined) return undefined;
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const abort = new AbortController();
       if (abortAfterMs !== undefined) {
         composition.dependencies.scheduler.after(abortAfterMs, () => abort.abort());
@@ -41,16 +41,16 @@ function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefin
       });
       return { deliveries: deliveriesOf(client, from, messages, { session, isDeferred: false }) };
     },
-    note: (heard) => noteDeliveries(client, from, answerOr(heard), session),
+    record: (result) => recordDeliveries(client, from, answerOr(result), session),
   };
 }
 
 function receiveDeferred(client: Actor, action: ActionOf<'receiveDeferred'>): Prepared | undefined {
   const { from, mode, count } = action;
-  const { board, world, random } = client.parts;
-  const session = world.requiresSession(from) ? client.hands.session(from) : undefined;
+  const { registry, world, random } = client.context;
+  const session = world.requiresSession(from) ? client.locks.session(from) : undefined;
   if (world.requiresSession(from) && session === undefined) return undefined;
-  const known = board
+  const known = registry
     .of(from)
     .deferred.filter(({ sessionId }) => session === undefined || sessionId === session.sessionId);
   const [first] = known.length === 0 ? [] : [random.pick(known)];
@@ -65,7 +65,7 @@ function receiveDeferred(client: Actor, action: ActionOf<'receiveDeferred'>): Pr
     .filter(({ sequenceNumber }) => sequenceNumbers.has(sequenceNumber))
     .map(({ tag }) => tag);
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const messages = await broker(composition).receiveDeferred(pathOf(from), {
         mode,
         sequenceNumbers: [...sequenceNumbers],
@@ -76,26 +76,26 @@ function receiveDeferred(client: Actor, action: ActionOf<'receiveDeferred'>): Pr
         deliveries: deliveriesOf(client, from, messages, { session, isDeferred: true }),
       };
     },
-    note: (heard) => noteDeliveries(client, from, answerOr(heard, { tags }), session),
+    record: (result) => recordDeliveries(client, from, answerOr(result, { tags }), session),
   };
 }
 
 function peek(client: Actor, { from, max, sessionId }: ActionOf<'peek'>): Prepared | undefined {
-  const isBySession = client.parts.world.requiresSession(from) && !isDeadLetterPath(from);
+  const isBySession = client.context.world.requiresSession(from) && !isDeadLetterPath(from);
   if (isBySession && sessionId === undefined) return undefined;
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const shown = await broker(composition).peek(pathOf(from), {
         maxMessages: max,
         ...(isBySession && sessionId !== undefined ? { sessionId } : {}),
       });
       return { tags: shown.map(({ message }) => tagOf(message)) };
     },
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
-/** What names a session to the broker. */
+/** The handle of a session, as the broker needs it. */
 export function handleOf({ sessionId, lockToken }: SessionGrant) {
   return { sessionId, lockToken };
 }
@@ -110,7 +110,7 @@ function deliveriesOf(
   }: { readonly session: SessionGrant | undefined; readonly isDeferred: boolean },
 ): readonly Delivery[] {
   return messages.map((one) => ({
-    id: client.parts.number(),
+    id: client.context.number(),
     tag: tagOf(one.message),
     path,
     isDeferred,
@@ -128,7 +128,7 @@ function lockOf(message: StoredMessage | ReceivedMessage) {
   return { lockToken, lockedUntil };
 }
 
-function noteDeliveries(
+function recordDeliveries(
   client: Actor,
   path: string,
   details: Details,
@@ -136,7 +136,7 @@ function noteDeliveries(
 ): Details {
   for (const delivery of details.deliveries ?? []) {
     if (delivery.lockToken === undefined) continue;
-    client.hands.take(path, {
+    client.locks.take(path, {
       delivery,
       isSpent: false,
       ...(session === undefined ? {} : { session }),

@@ -1,13 +1,13 @@
 import type { Action, SettlementKind } from '../scenario/scenario.ts';
 
-/** A message that was handed to a client. */
+/** A message that a client received. */
 export interface Delivery {
   readonly id: number;
   readonly tag: string;
-  /** Of the receive, with its sub-queue. */
+  /** The path of the receive, with its sub-queue. */
   readonly path: string;
   readonly isDeferred: boolean;
-  /** The session, and the lock on it, under which it was received. */
+  /** The session it was received in, and the lock of that session. */
   readonly session?: { readonly sessionId: string; readonly lockToken: string };
   readonly sequenceNumber: bigint;
   readonly failedDeliveries: number;
@@ -24,7 +24,7 @@ export interface SessionGrant {
   readonly lockedUntil: number;
 }
 
-/** What was answered about one of several. `unknown` = perhaps done. */
+/** The outcome for one of several messages; `unknown` = it may be done. */
 export type ItemOutcome = 'done' | 'unknown' | 'refused';
 
 export interface SettledItem {
@@ -33,11 +33,11 @@ export interface SettledItem {
   readonly delayMs?: number;
   readonly outcome: ItemOutcome;
   readonly code?: string;
-  /** Of a renewal. */
+  /** After a renewal. */
   readonly lockedUntil?: number;
 }
 
-/** One operation of a client, and what it heard. Times are true ones, epoch ms. */
+/** One operation of a client, with its outcome. `start` and `end` are true times, epoch ms. */
 export interface OperationRecord {
   readonly number: number;
   readonly client: string;
@@ -48,32 +48,32 @@ export interface OperationRecord {
   /** The wall clock of the process at both ends. */
   readonly startClock: number;
   readonly endClock: number;
-  /** Whether requests of the process went wrong meanwhile, so that it may have done more than it knows. */
-  readonly wentWrong: boolean;
-  readonly heard: 'done' | 'refused' | 'unknown' | 'failed';
-  /** Of a refusal, or why nothing is known. */
+  /** Whether database requests of the process had faults meanwhile: it may have done more than it knows. */
+  readonly hadFaults: boolean;
+  readonly outcome: 'done' | 'refused' | 'unknown' | 'failed';
+  /** The error code of a refusal, or the reason of an unknown outcome. */
   readonly code?: string;
   readonly text?: string;
   readonly deliveries?: readonly Delivery[];
   readonly granted?: SessionGrant;
-  /** Under which it acted, where it acted in a session. */
+  /** The session it acted in, if any. */
   readonly session?: SessionGrant;
   readonly settled?: readonly SettledItem[];
-  /** The numbers that sent messages got, by tag. */
+  /** The sequence numbers of sent messages, by tag. */
   readonly numbers?: ReadonlyMap<string, bigint>;
-  /** Of a peek: what it showed; of an operator's act: what it named. */
+  /** The messages that a peek showed or an operator's operation named. */
   readonly tags?: readonly string[];
-  /** Of an operator's act: whether each was done. */
+  /** Whether an operator's operation was done, for each message. */
   readonly acted?: readonly boolean[];
-  /** How many were removed, or resubmitted. */
+  /** How many messages were removed or resubmitted. */
   readonly removed?: number;
   readonly state?: string | undefined;
   readonly sessionIds?: readonly string[];
-  /** What part of a sweep failed with. */
+  /** The error of a sweep that failed in part. */
   readonly failure?: string;
 }
 
-/** What an operation adds to its record. */
+/** The part of a record that depends on the kind of operation. */
 export type Details = Omit<
   OperationRecord,
   | 'number'
@@ -84,8 +84,8 @@ export type Details = Omit<
   | 'end'
   | 'startClock'
   | 'endClock'
-  | 'wentWrong'
-  | 'heard'
+  | 'hadFaults'
+  | 'outcome'
   | 'code'
   | 'text'
 >;

@@ -1,4 +1,5 @@
 import type { Actor } from './actor.ts';
+import { keep } from './client-state.ts';
 import {
   type ActionOf,
   answerOr,
@@ -7,17 +8,16 @@ import {
   type Prepared,
   pathOf,
 } from './operations.ts';
-import { keep } from './pool.ts';
 import { toMessage } from './wire.ts';
 
-/** Sends, and takes back what is scheduled. */
+/** Sends and cancellations. */
 export const sendOperations: Operations<'send' | 'cancel'> = { send, cancel };
 
 function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
-  const { board, world } = client.parts;
-  const known = board.of(to);
+  const { registry, world } = client.context;
+  const known = registry.of(to);
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const now = composition.dependencies.clock.now();
       const outgoing = messages.map((message) => toMessage(message, now));
       const sent = await broker(composition).send(pathOf(to), outgoing);
@@ -28,8 +28,8 @@ function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
       }
       return { numbers };
     },
-    note: (heard) => {
-      const details = answerOr(heard);
+    record: (result) => {
+      const details = answerOr(result);
       for (const { tag, delayMs, sessionId } of messages) {
         const sequenceNumber = details.numbers?.get(tag);
         if (sequenceNumber === undefined) continue;
@@ -43,8 +43,8 @@ function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
 }
 
 function cancel(client: Actor, { to, count }: ActionOf<'cancel'>): Prepared | undefined {
-  const { board, random } = client.parts;
-  const known = board.of(to).scheduled;
+  const { registry, random } = client.context;
+  const known = registry.of(to).scheduled;
   const [first] = known.length === 0 ? [] : [random.pick(known)];
   if (first === undefined) return undefined;
   const partition = first.sequenceNumber >> 48n;
@@ -52,11 +52,11 @@ function cancel(client: Actor, { to, count }: ActionOf<'cancel'>): Prepared | un
   const named = [...new Map(chosen.slice(-count).map((one) => [one.sequenceNumber, one])).values()];
   const tags = named.map(({ tag }) => tag);
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const numbers = named.map(({ sequenceNumber }) => sequenceNumber);
       await broker(composition).cancelScheduled(pathOf(to), numbers);
       return { tags };
     },
-    note: (heard) => answerOr(heard, { tags }),
+    record: (result) => answerOr(result, { tags }),
   };
 }

@@ -11,7 +11,7 @@ import {
 import { handleOf } from './receive.ts';
 import type { SessionGrant } from './record.ts';
 
-/** What clients do with sessions. */
+/** Operations on sessions. */
 export const sessionOperations: Operations<
   'accept' | 'renewSession' | 'releaseSession' | 'setState' | 'readState' | 'listSessions'
 > = {
@@ -30,19 +30,19 @@ function accept(
   client: Actor,
   { from, sessionId, waitMs }: ActionOf<'accept'>,
 ): Prepared | undefined {
-  const { world } = client.parts;
+  const { world } = client.context;
   if (!world.requiresSession(from) || isDeadLetterPath(from)) return undefined;
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const lock = await broker(composition).acceptSession(pathOf(from), {
         waitMs: waitOf(world.scenario, waitMs),
         ...(sessionId === undefined ? {} : { sessionId }),
       });
       return lock === undefined ? {} : { granted: { path: from, ...lock } };
     },
-    note: (heard) => {
-      const details = answerOr(heard);
-      if (details.granted !== undefined) client.hands.setSession(from, details.granted);
+    record: (result) => {
+      const details = answerOr(result);
+      if (details.granted !== undefined) client.locks.setSession(from, details.granted);
       return details;
     },
   };
@@ -63,9 +63,9 @@ function release(client: Actor, path: string): Prepared | undefined {
   return (
     prepared && {
       ...prepared,
-      note: (heard) => {
-        const details = prepared.note(heard);
-        client.hands.setSession(path, undefined);
+      record: (result) => {
+        const details = prepared.record(result);
+        client.locks.setSession(path, undefined);
         return details;
       },
     }
@@ -88,34 +88,34 @@ function readState(client: Actor, path: string): Prepared | undefined {
 }
 
 function list(client: Actor, path: string): Prepared | undefined {
-  if (!client.parts.world.requiresSession(path)) return undefined;
+  if (!client.context.world.requiresSession(path)) return undefined;
   return {
-    ask: async (composition) => ({
+    run: async (composition) => ({
       sessionIds: await broker(composition).listSessions(pathOf(path), { skip: 0, top: 100 }),
     }),
-    note: (heard) => answerOr(heard),
+    record: (result) => answerOr(result),
   };
 }
 
-/** Does something under the lock that the client has, if it has one, and forgets it where it is lost. */
+/** An operation under the client's session lock, which the client drops if it is lost. */
 function inSession(
   client: Actor,
   path: string,
-  ask: (
-    composition: Parameters<Prepared['ask']>[0],
+  run: (
+    composition: Parameters<Prepared['run']>[0],
     session: SessionGrant,
-  ) => ReturnType<Prepared['ask']>,
+  ) => ReturnType<Prepared['run']>,
 ): Prepared | undefined {
-  const session = client.hands.session(path);
+  const session = client.locks.session(path);
   if (session === undefined) return undefined;
   return {
-    ask: (composition) => ask(composition, session),
-    note: (heard) => {
-      const isLost = heard.kind === 'refused' && heard.error.code === 'SessionLockLost';
-      if (isLost) client.hands.setSession(path, undefined);
-      else if (heard.kind === 'done' && heard.value.granted !== undefined)
-        client.hands.setSession(path, heard.value.granted);
-      return { ...answerOr(heard), session };
+    run: (composition) => run(composition, session),
+    record: (result) => {
+      const isLost = result.kind === 'refused' && result.error.code === 'SessionLockLost';
+      if (isLost) client.locks.setSession(path, undefined);
+      else if (result.kind === 'done' && result.value.granted !== undefined)
+        client.locks.setSession(path, result.value.granted);
+      return { ...answerOr(result), session };
     },
   };
 }

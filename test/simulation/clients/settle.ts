@@ -1,6 +1,6 @@
 import type { Settlement, SettlementAction } from '../../../shared/broker/broker.ts';
 import { text } from '../../../shared/domain/messages/property-value.ts';
-import type { Heard } from '../engine/process.ts';
+import type { Result } from '../engine/process.ts';
 import {
   entityOf,
   isDeadLetterPath,
@@ -8,6 +8,7 @@ import {
   type Which,
 } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
+import { type Held, keep, type Numbered } from './client-state.ts';
 import {
   type ActionOf,
   type Answer,
@@ -17,10 +18,9 @@ import {
   type Prepared,
   pathOf,
 } from './operations.ts';
-import { type Held, keep, type Numbered } from './pool.ts';
 import type { ItemOutcome, SettledItem } from './record.ts';
 
-/** What is done to messages that a client holds. */
+/** Operations on the messages that a client holds. */
 export const settleOperations: Operations<'settle' | 'renew'> = { settle, renew };
 
 function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined {
@@ -38,9 +38,9 @@ function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined
     }),
   );
   const kept = { how, ...(delay === undefined ? {} : { delayMs: delay }) };
-  const { deferred } = client.parts.board.of(from);
+  const { deferred } = client.context.registry.of(from);
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const outcomes = await broker(composition).settle(
         pathOf(from),
         settlements,
@@ -54,7 +54,7 @@ function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined
         })),
       };
     },
-    note: (heard) => noteSettled(client, { from, deferred }, chosen, heard, kept),
+    record: (result) => recordSettled(client, { from, deferred }, chosen, result, kept),
   };
 }
 
@@ -63,7 +63,7 @@ function renew(client: Actor, { from, which, count }: ActionOf<'renew'>): Prepar
   const [first] = chosen;
   if (first === undefined || first.session !== undefined) return undefined;
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const tokens = chosen.map(({ delivery }) => delivery.lockToken ?? '');
       const outcomes = await broker(composition).renewLocks(pathOf(from), tokens);
       return {
@@ -74,18 +74,18 @@ function renew(client: Actor, { from, which, count }: ActionOf<'renew'>): Prepar
         }),
       };
     },
-    note: (heard) => answerOr(heard, { settled: allOf(chosen, heard, { how: 'renew' }) }),
+    record: (result) => answerOr(result, { settled: allOf(chosen, result, { how: 'renew' }) }),
   };
 }
 
-/** Some of what a client holds, all of one session. */
+/** Some of the messages that a client holds, all of one session. */
 export function chooseHeld(
   client: Actor,
   path: string,
   which: Which,
   count: number,
 ): readonly Held[] {
-  const held = client.hands.held(path, which === 'spent');
+  const held = client.locks.held(path, which === 'spent');
   const ordered = which === 'oldest' ? held : [...held].reverse();
   const [first] = ordered;
   return ordered
@@ -111,15 +111,15 @@ export function actionOf(
   }
 }
 
-/** Keeps what settlements came to; each of them becomes part of the record. */
-export function noteSettled(
+/** Records the outcome of each settlement, and updates the client's locks. */
+export function recordSettled(
   client: Actor,
   { from, deferred }: { readonly from: string; readonly deferred: Numbered[] },
   chosen: readonly Held[],
-  heard: Heard<Answer>,
+  result: Result<Answer>,
   kept: Pick<SettledItem, 'how' | 'delayMs'>,
 ): Answer {
-  const details = answerOr(heard, { settled: allOf(chosen, heard, kept) });
+  const details = answerOr(result, { settled: allOf(chosen, result, kept) });
   for (const [i, one] of chosen.entries()) {
     const item = details.settled?.[i];
     if (item?.outcome !== 'done') {
@@ -133,20 +133,20 @@ export function noteSettled(
   }
   const session = chosen[0]?.session;
   if (session !== undefined && details.settled?.some(({ code }) => code === 'SessionLockLost')) {
-    if (client.hands.session(entityOf(from))?.lockToken === session.lockToken)
-      client.hands.setSession(entityOf(from), undefined);
+    if (client.locks.session(entityOf(from))?.lockToken === session.lockToken)
+      client.locks.setSession(entityOf(from), undefined);
   }
   return session === undefined ? details : { ...details, session };
 }
 
-/** The same outcome for all of them, where the call as a whole was refused or is unknown. */
+/** The same outcome for all settlements, if the whole call was refused or is unknown. */
 function allOf(
   chosen: readonly Held[],
-  heard: Heard<Answer>,
+  result: Result<Answer>,
   kept: Pick<SettledItem, 'how' | 'delayMs'>,
 ): readonly SettledItem[] {
-  const outcome: ItemOutcome = heard.kind === 'refused' ? 'refused' : 'unknown';
-  const code = heard.kind === 'refused' ? { code: heard.error.code } : {};
+  const outcome: ItemOutcome = result.kind === 'refused' ? 'refused' : 'unknown';
+  const code = result.kind === 'refused' ? { code: result.error.code } : {};
   return chosen.map(({ delivery }) => ({ delivery, ...kept, outcome, ...code }));
 }
 

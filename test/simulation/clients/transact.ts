@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { TransactionOperation } from '../../../shared/broker/broker.ts';
 import type { Actor } from './actor.ts';
+import type { Held } from './client-state.ts';
 import { type ActionOf, broker, type Operations, type Prepared, pathOf } from './operations.ts';
-import type { Held } from './pool.ts';
-import { actionOf, chooseHeld, noteSettled } from './settle.ts';
+import { actionOf, chooseHeld, recordSettled } from './settle.ts';
 import { toMessage } from './wire.ts';
 
-/** Several operations, all or none. */
+/** Transactions. */
 export const transactOperations: Operations<'transact'> = { transact };
 
 function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undefined {
@@ -14,9 +14,9 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
   const chosen =
     from === undefined ? [] : ofOnePartition(chooseHeld(client, from, 'oldest', action.count));
   if (chosen.length === 0 && sends.length === 0) return undefined;
-  const { deferred } = client.parts.board.of(from ?? '');
+  const { deferred } = client.context.registry.of(from ?? '');
   return {
-    ask: async (composition) => {
+    run: async (composition) => {
       const now = composition.dependencies.clock.now();
       const settlements = chosen.map(
         ({ delivery, session }): TransactionOperation => ({
@@ -40,7 +40,7 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
         operations: [...settlements, ...sendings],
         ...(identity === undefined
           ? {}
-          : { identity: { id: identity, fingerprint: printOf(action, chosen) } }),
+          : { identity: { id: identity, fingerprint: fingerprintOf(action, chosen) } }),
       });
       const numbers = new Map<string, bigint>();
       for (const [i, { messages }] of sends.entries()) {
@@ -56,17 +56,18 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
         settled: chosen.map(({ delivery }) => ({ delivery, how, outcome: 'done' as const })),
       };
     },
-    note: (heard) => noteSettled(client, { from: from ?? '', deferred }, chosen, heard, { how }),
+    record: (result) =>
+      recordSettled(client, { from: from ?? '', deferred }, chosen, result, { how }),
   };
 }
 
-/** A transaction stays within one partition. */
+/** The messages of one partition, because a transaction stays within one. */
 function ofOnePartition(held: readonly Held[]): readonly Held[] {
   const partition = (held[0]?.delivery.sequenceNumber ?? 0n) >> 48n;
   return held.filter(({ delivery }) => delivery.sequenceNumber >> 48n === partition);
 }
 
-function printOf(action: ActionOf<'transact'>, chosen: readonly Held[]): string {
+function fingerprintOf(action: ActionOf<'transact'>, chosen: readonly Held[]): string {
   const tokens = chosen.map(({ delivery }) => delivery.lockToken);
   return createHash('sha256')
     .update(JSON.stringify([action, tokens]))

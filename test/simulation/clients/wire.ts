@@ -10,13 +10,13 @@ import type {
   SubscriptionSpec,
 } from '../scenario/scenario.ts';
 
-/** How scenarios are told to the broker, and what it hands out is read. */
+/** Conversions between the data of scenarios and the broker's types. */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const BLANK = 0x20;
 
-/** A message as a client hands it over at an instant, epoch ms. */
+/** The message to send for a spec; `now` in epoch ms. */
 export function toMessage(spec: MessageSpec, now: number): OutgoingMessage {
   const { tag, bytes, colour, sessionId, partitionKey, messageId, timeToLiveMs, delayMs } = spec;
   return {
@@ -30,7 +30,7 @@ export function toMessage(spec: MessageSpec, now: number): OutgoingMessage {
   };
 }
 
-/** Begins with the tag; what follows cannot be compressed, so that a large body is stored on its own. */
+/** A body that begins with the tag. The rest cannot be compressed, so that a large body becomes a payload. */
 function bodyOf(tag: string, bytes: number): Uint8Array {
   const head = encoder.encode(`${tag} `);
   if (bytes <= head.byteLength) return head;
@@ -40,7 +40,7 @@ function bodyOf(tag: string, bytes: number): Uint8Array {
   return body;
 }
 
-/** The tag of a message that came back; of one whose body is not what was sent, another one. */
+/** The tag of a received message; a message with another body than was sent gets an unknown tag. */
 export function tagOf({ body }: Message): string {
   const tag = decoder.decode(body.subarray(0, body.indexOf(BLANK)));
   const isWhole = Buffer.compare(bodyOf(tag, body.byteLength), body) === 0;
@@ -58,7 +58,7 @@ export async function createEntity(management: Management, spec: EntitySpec): Pr
   );
 }
 
-/** The settings of an entity, as management takes them. */
+/** The settings of an entity, as management expects them. */
 export function settingsOf(spec: EntitySpec): EntitySettings {
   switch (spec.kind) {
     case 'topic':

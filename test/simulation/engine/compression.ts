@@ -1,8 +1,8 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { Compression } from '../../../shared/storage/blocks/compression.ts';
 
-/** As the product compresses, but without another thread, which would answer at a time of its own. */
-export const compressionAtOnce: Compression = {
+/** Compresses as the product does, but without a second thread, whose timing would not be repeatable. */
+export const synchronousCompression: Compression = {
   compress: async (bytes) =>
     brotliCompressSync(bytes, {
       params: {

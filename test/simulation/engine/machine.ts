@@ -5,17 +5,16 @@ import { repeat } from './repeat.ts';
 import type { Timeline } from './timeline.ts';
 
 /**
- * One process as the machine runs it: its clocks, its timers, and whether it is frozen. While it is
- * frozen nothing happens in it; what was to happen happens when it goes on. After a crash nothing
- * that was under way ever goes on.
+ * The machine of one process: its clocks and timers, and whether it is frozen. Events of a frozen process
+ * are delivered when it thaws; events of a crashed process never are.
  */
 export class Machine implements Scheduler, Endpoint {
-  /** The wall clock, which may be wrong. */
+  /** The wall clock, which may differ from the true time. */
   readonly clock: Clock;
-  /** How far its wall clock is ahead of the true time, ms. */
+  /** The wall clock minus the true time, ms. */
   aheadMs: number;
   readonly #timeline: Timeline;
-  /** Whether the monotonic clock stands still while the process is frozen. */
+  /** Whether the monotonic clock stops while the process is frozen. */
   readonly #standsStill: boolean;
   readonly #startedAt: number;
   #frozenSince: number | undefined;
@@ -35,7 +34,7 @@ export class Machine implements Scheduler, Endpoint {
     return this.#frozenSince !== undefined;
   }
 
-  /** Ends the process: whatever was under way in it is never heard of again. */
+  /** Ends the process: no event that is under way in it is delivered. */
   crash(): void {
     this.#isOver = true;
     this.#backlog.length = 0;
@@ -68,12 +67,12 @@ export class Machine implements Scheduler, Endpoint {
 
   after(ms: number, work: () => void): Timer {
     let isCancelled = false;
-    // Whole milliseconds: fractions of them get lost beside the time since 1970.
+    // Whole milliseconds: an epoch time has no room for fractions.
     const dueAt = this.now() + Math.ceil(Math.max(0, ms));
     const wait = () =>
       this.deliver(this.#timeline.now + (dueAt - this.now()), () => {
         if (isCancelled) return;
-        // The monotonic clock stood still meanwhile.
+        // The monotonic clock may have stopped meanwhile.
         if (this.now() < dueAt) wait();
         else work();
       });

@@ -3,19 +3,19 @@ import type { Arrived, Network, NetworkRequest } from '../tables/client.ts';
 import type { Random } from './random.ts';
 import type { Timeline } from './timeline.ts';
 
-/** How often requests go wrong on their way, as fractions of all. */
+/** The probability of each fault of a database request. */
 export interface NetworkFaults {
-  /** Never arrives. */
+  /** The request never arrives. */
   readonly requestLost: number;
-  /** Is carried out; the answer never comes back. */
+  /** The request is executed; its answer never arrives. */
   readonly answerLost: number;
-  /** Is given up by the process, and carried out later. */
+  /** The process gives the request up, and it is executed later. */
   readonly late: number;
-  /** Is answered with an internal error; half of them are carried out. */
+  /** The answer is an internal error; half of these requests are executed. */
   readonly serverError: number;
-  /** Is refused because the service is busy. */
+  /** The service refuses the request because it is busy. */
   readonly throttled: number;
-  /** Takes up to `SLOW_MS` rather than a few milliseconds. */
+  /** The request takes up to `SLOW_MS` instead of a few milliseconds. */
   readonly slow: number;
 }
 
@@ -28,19 +28,19 @@ export const NO_FAULTS: NetworkFaults = {
   slow: 0,
 };
 
-/** What became of a request on its way. */
-export type RequestFate = keyof NetworkFaults | 'plain' | 'unreachable';
+/** The fault of a request; `plain` = none. */
+export type RequestFault = keyof NetworkFaults | 'plain' | 'unreachable';
 
-/** A process gives a request up after this long, ms, as deployed ones do. */
+/** A process gives a request up after this time, ms, as deployed ones do. */
 const REQUEST_MS_MAX = 5000;
-/** A request that was given up arrives after this long at most, ms. */
+/** The latest arrival of a request that was given up, ms. */
 export const LATE_MS_MAX = 30_000;
 const SLOW_MS = 2500;
 const BUSY_ANSWER_MS = 3;
 
-/** What the network needs to know of the process that it serves. */
+/** The process that a network serves. */
 export interface Endpoint {
-  /** Has something happen in the process at an instant, if it is still the same one then. */
+  /** Runs `work` in the process at an instant, unless the process has crashed by then. */
   deliver(instant: number, work: () => void): void;
 }
 
@@ -48,17 +48,17 @@ export interface NetworkSettings {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly endpoint: Endpoint;
-  /** As they are now. */
+  /** The current rates. */
   readonly faults: () => NetworkFaults;
-  /** Told of every request and how it went, for histories that somebody reads. */
+  /** Called for every request with its fault and result, for readable histories. */
   readonly trace?:
-    | ((request: NetworkRequest, fate: RequestFate, result: string) => void)
+    | ((request: NetworkRequest, fault: RequestFault, result: string) => void)
     | undefined;
-  /** Told of each request that goes wrong. */
-  readonly count: (fate: RequestFate) => void;
+  /** Called for each request with a fault. */
+  readonly count: (fault: RequestFault) => void;
 }
 
-/** The way between one process and the tables. */
+/** The network between one process and the tables. */
 export class SimulatedNetwork implements Network {
   readonly #settings: NetworkSettings;
 
@@ -76,76 +76,76 @@ export class SimulatedNetwork implements Network {
   }
 
   carry(request: NetworkRequest, arrive: () => Arrived): Promise<object> {
-    const fate = this.#fate();
-    if (fate !== 'plain') this.#settings.count(fate);
+    const fault = this.#drawFault();
+    if (fault !== 'plain') this.#settings.count(fault);
     return new Promise((resolve, reject) => {
       const { timeline, endpoint, trace } = this.#settings;
-      const hear = (delayMs: number, tell: () => void) =>
+      const respond = (delayMs: number, tell: () => void) =>
         endpoint.deliver(timeline.now + delayMs, tell);
-      const fail = (delayMs: number, error: Error) => hear(delayMs, () => reject(error));
-      const carryOut = (delayMs: number, then: (outcome: Outcome) => void) =>
+      const fail = (delayMs: number, error: Error) => respond(delayMs, () => reject(error));
+      const execute = (delayMs: number, then: (outcome: Outcome) => void) =>
         timeline.after(delayMs, () =>
           this.#atTables(arrive, (outcome) => {
             if ('error' in outcome && isThrottled(outcome.error)) this.#settings.count('throttled');
-            trace?.(request, fate, 'error' in outcome ? nameOf(outcome.error) : 'done');
+            trace?.(request, fault, 'error' in outcome ? nameOf(outcome.error) : 'done');
             then(outcome);
           }),
         );
       const answer = (outcome: Outcome) =>
-        hear(this.#latency(fate), () =>
+        respond(this.#latency(fault), () =>
           'error' in outcome ? reject(outcome.error) : resolve(outcome.answer),
         );
-      switch (fate) {
+      switch (fault) {
         case 'plain':
         case 'slow':
-          return carryOut(this.#latency(fate), answer);
+          return execute(this.#latency(fault), answer);
         case 'answerLost':
-          carryOut(this.#latency(fate), () => {});
+          execute(this.#latency(fault), () => {});
           return this.#giveUp(fail);
         case 'late':
-          carryOut(this.#settings.random.between(1, LATE_MS_MAX), () => {});
+          execute(this.#settings.random.between(1, LATE_MS_MAX), () => {});
           return this.#giveUp(fail);
         case 'serverError':
-          if (this.#settings.random.chance(0.5)) carryOut(1, () => {});
-          return fail(this.#latency(fate) + 2, serverError());
+          if (this.#settings.random.chance(0.5)) execute(1, () => {});
+          return fail(this.#latency(fault) + 2, serverError());
         case 'throttled':
-          trace?.(request, fate, 'refused');
+          trace?.(request, fault, 'refused');
           return fail(BUSY_ANSWER_MS, throttled());
         case 'requestLost':
-          trace?.(request, fate, 'lost');
+          trace?.(request, fault, 'lost');
           return this.#giveUp(fail);
         case 'unreachable':
-          trace?.(request, fate, 'lost');
+          trace?.(request, fault, 'lost');
           return fail(1, connectionError('connect ECONNREFUSED', 'ECONNREFUSED', 'connect'));
       }
     });
   }
 
-  /** The connection breaks soon, or the process has waited long enough. */
+  /** The request fails: the connection breaks soon, or the process stops waiting. */
   #giveUp(fail: (delayMs: number, error: Error) => void): void {
     const { random } = this.#settings;
     if (random.chance(0.3)) fail(REQUEST_MS_MAX, timedOut());
     else fail(random.between(5, 50), connectionError('socket hang up', 'ECONNRESET'));
   }
 
-  #fate(): RequestFate {
+  #drawFault(): RequestFault {
     const { random, faults } = this.#settings;
     const rates = faults();
     let left = random.fraction();
-    for (const fate of FATES) {
-      left -= rates[fate];
-      if (left < 0) return fate === 'requestLost' && random.chance(0.3) ? 'unreachable' : fate;
+    for (const fault of FAULTS) {
+      left -= rates[fault];
+      if (left < 0) return fault === 'requestLost' && random.chance(0.3) ? 'unreachable' : fault;
     }
     return 'plain';
   }
 
-  #latency(fate: RequestFate): number {
+  #latency(fault: RequestFault): number {
     const { random } = this.#settings;
-    if (fate === 'slow') return random.between(10, SLOW_MS);
+    if (fault === 'slow') return random.between(10, SLOW_MS);
     return random.chance(0.05) ? random.between(5, 60) : random.between(1, 6);
   }
 
-  /** At the tables. A transaction holds its items for a moment, in which others meet it. */
+  /** Executes a request. A transaction holds its items for up to 4 ms, so that others can conflict with it. */
   #atTables(arrive: () => Arrived, then: (outcome: Outcome) => void): void {
     const { timeline, random } = this.#settings;
     const arrived = orError(arrive);
@@ -167,7 +167,7 @@ function orError(arrive: () => Arrived): Arrived | { readonly error: unknown } {
 
 type Outcome = { readonly answer: object } | { readonly error: unknown };
 
-const FATES = [
+const FAULTS = [
   'requestLost',
   'answerLost',
   'late',
@@ -176,7 +176,7 @@ const FATES = [
   'slow',
 ] as const satisfies readonly (keyof NetworkFaults)[];
 
-/** The tables themselves refuse what a collection of items has no capacity left for. */
+/** Whether the tables themselves refused the request, because its item collection has no capacity left. */
 function isThrottled(error: unknown): boolean {
   return error instanceof Error && error.name === 'ThrottlingException';
 }

@@ -5,78 +5,78 @@ import { pause } from '../../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
-import { compressionAtOnce } from './compression.ts';
+import { synchronousCompression } from './compression.ts';
 import { Machine } from './machine.ts';
-import { type NetworkFaults, type RequestFate, SimulatedNetwork } from './network.ts';
+import { type NetworkFaults, type RequestFault, SimulatedNetwork } from './network.ts';
 import type { Random } from './random.ts';
 import type { Timeline } from './timeline.ts';
 
 export const TABLES: TableNames = { entities: 'entities', messages: 'messages' };
 export const NAMESPACE = 'simulated';
-/** Deployed processes try a request so often. */
+/** The attempts of a request, as in deployed processes. */
 const ATTEMPTS_MAX = 3;
-/** As the functions do (`FINISH_MS_MAX`). */
+/** How long a function finishes background work after its answer, ms, as deployed ones do. */
 const FINISH_MS_MAX = 1000;
 
 export interface ProcessSpec {
   readonly name: string;
-  /** A server works on all that it is asked, all the time; a function on one call, and is frozen between calls. */
+  /** A server serves concurrent calls; a function serves one call at a time and is frozen between calls. */
   readonly kind: 'server' | 'function';
-  /** How far its wall clock is ahead of the true time, ms. */
+  /** The wall clock minus the true time, ms. */
   readonly aheadMs: number;
-  /** Whether its monotonic clock stands still while it is frozen. */
+  /** Whether its monotonic clock stops while it is frozen. */
   readonly standsStill: boolean;
   /** The same in all processes of a scenario. */
   readonly leaseMs: number;
   readonly tier: Tier;
 }
 
-/** What a caller heard of a call. */
-export type Heard<Value> =
+/** The result of a call, as its caller knows it. */
+export type Result<Value> =
   | { readonly kind: 'done'; readonly value: Value }
-  /** Surely not done: a refusal whose code says so. */
+  /** Certainly not done, according to the error code. */
   | { readonly kind: 'refused'; readonly error: BrokerError }
-  /** Perhaps done: the answer says so, or there is none. */
+  /** It may be done: the answer says so, or there is none. */
   | { readonly kind: 'unknown'; readonly why: string }
-  /** Something that is no refusal: never right. */
+  /** Any other error, which is always a violation. */
   | { readonly kind: 'failed'; readonly error: unknown };
 
-export interface ProcessParts {
+export interface ProcessDependencies {
   readonly timeline: Timeline;
   readonly database: SimulatedDatabase;
   readonly random: Random;
   readonly faults: () => NetworkFaults;
-  readonly count: (fate: RequestFate) => void;
+  readonly count: (fault: RequestFault) => void;
   readonly trace?: ((process: string, line: string) => void) | undefined;
 }
 
-/** A process of the namespace: a whole composition over a machine of its own. */
+/** A process of the namespace: a composition of the product on its own machine. */
 export class SimulatedProcess {
   readonly spec: ProcessSpec;
-  readonly #parts: ProcessParts;
+  readonly #dependencies: ProcessDependencies;
   readonly #calls = new Set<(why: string) => void>();
   #machine: Machine;
   #composition: Composition;
   #starts = 0;
   #isBusy = false;
   #frozenUntil = 0;
-  #wrongs = 0;
+  #faultCount = 0;
 
-  constructor(spec: ProcessSpec, parts: ProcessParts) {
+  constructor(spec: ProcessSpec, dependencies: ProcessDependencies) {
     this.spec = spec;
-    this.#parts = parts;
-    this.#machine = new Machine(parts.timeline, spec);
+    this.#dependencies = dependencies;
+    this.#machine = new Machine(dependencies.timeline, spec);
     this.#composition = this.#start();
   }
 
-  /** Whether a call has to go elsewhere. */
+  /** Whether it is a function that is serving a call. */
   get isBusy(): boolean {
     return this.spec.kind === 'function' && this.#isBusy;
   }
 
-  /** How many of its requests have gone wrong so far. */
-  get wrongs(): number {
-    return this.#wrongs;
+  /** How many of its requests had faults so far. */
+  get faultCount(): number {
+    return this.#faultCount;
   }
 
   /** Its wall clock, epoch ms. */
@@ -84,39 +84,39 @@ export class SimulatedProcess {
     return this.#machine.clock.now();
   }
 
-  /** Has the process do something for a caller. */
-  async call<Value>(work: (composition: Composition) => Promise<Value>): Promise<Heard<Value>> {
+  /** Runs `work` in the process and returns its result. */
+  async call<Value>(work: (composition: Composition) => Promise<Value>): Promise<Result<Value>> {
     const composition = this.#composition;
     const machine = this.#machine;
     if (this.spec.kind === 'function') {
       this.#isBusy = true;
-      if (this.#parts.timeline.now >= this.#frozenUntil) machine.thaw();
+      if (this.#dependencies.timeline.now >= this.#frozenUntil) machine.thaw();
     }
     return await new Promise((resolve) => {
-      const hear = (heard: Heard<Value>) => {
-        if (this.#calls.delete(crashed)) resolve(heard);
+      const finish = (result: Result<Value>) => {
+        if (this.#calls.delete(crashed)) resolve(result);
       };
-      const crashed = (why: string) => hear({ kind: 'unknown', why });
+      const crashed = (why: string) => finish({ kind: 'unknown', why });
       this.#calls.add(crashed);
-      const carryOut = async () => {
-        const heard = await hearing(work(composition));
+      const run = async () => {
+        const result = await resultOf(work(composition));
         if (this.spec.kind === 'function') {
-          // A function finishes what is left to do, for a while, and is then frozen.
+          // A function finishes background work for a limited time, and is then frozen.
           await Promise.race([composition.idle(), pause(machine, FINISH_MS_MAX)]);
           if (machine === this.#machine) {
             this.#isBusy = false;
             machine.freeze();
           }
         }
-        hear(heard);
+        finish(result);
       };
-      machine.deliver(this.#parts.timeline.now, () => void carryOut());
+      machine.deliver(this.#dependencies.timeline.now, () => void run());
     });
   }
 
-  /** Freezes the process for a while, whatever it is at. */
+  /** Freezes the process for a time, also in the middle of a call. */
   freeze(ms: number): void {
-    const { timeline } = this.#parts;
+    const { timeline } = this.#dependencies;
     const machine = this.#machine;
     machine.freeze();
     this.#frozenUntil = Math.max(this.#frozenUntil, timeline.now + ms);
@@ -126,24 +126,24 @@ export class SimulatedProcess {
     });
   }
 
-  /** Ends the process at once, and starts another one in its place, with an empty memory. */
+  /** Ends the process at once and starts a new one, without its memory, in its place. */
   crash(): void {
     this.#machine.crash();
     this.#isBusy = false;
     this.#frozenUntil = 0;
     const { aheadMs } = this.#machine;
-    this.#machine = new Machine(this.#parts.timeline, { ...this.spec, aheadMs });
+    this.#machine = new Machine(this.#dependencies.timeline, { ...this.spec, aheadMs });
     this.#composition = this.#start();
     for (const crashed of [...this.#calls]) crashed('the process ended');
   }
 
-  /** Sets the wall clock. */
+  /** Sets the difference of the wall clock to the true time, ms. */
   setClock(aheadMs: number): void {
     this.#machine.aheadMs = aheadMs;
   }
 
   #start(): Composition {
-    const { timeline, database, random, faults, count, trace } = this.#parts;
+    const { timeline, database, random, faults, count, trace } = this.#dependencies;
     const { name, leaseMs, tier } = this.spec;
     const own = random.fork(`${name}.${this.#starts++}`);
     const machine = this.#machine;
@@ -152,16 +152,16 @@ export class SimulatedProcess {
       random: own.fork('network'),
       endpoint: machine,
       faults,
-      count: (fate) => {
-        if (fate !== 'slow') this.#wrongs++;
-        count(fate);
+      count: (fault) => {
+        if (fault !== 'slow') this.#faultCount++;
+        count(fault);
       },
       trace:
         trace &&
-        ((request, fate, result) =>
+        ((request, fault, result) =>
           trace(
             name,
-            `${describeRequest(request)} ${fate === 'plain' ? '' : `${fate} `}${result}`,
+            `${describeRequest(request)} ${fault === 'plain' ? '' : `${fault} `}${result}`,
           )),
     });
     return compose({
@@ -172,19 +172,19 @@ export class SimulatedProcess {
       clock: machine.clock,
       random: own.fork('own'),
       scheduler: machine,
-      compression: compressionAtOnce,
+      compression: synchronousCompression,
       rootKey: 'none',
       leaseMs,
       receiveWaitMsMax: 60_000,
-      reportFault: (error) => trace?.(name, `behind an answer: ${String(error)}`),
+      reportFault: (error) => trace?.(name, `after an answer: ${String(error)}`),
     });
   }
 }
 
-/** Codes after which a caller does not know whether it was done. */
+/** Error codes of operations that may be done. */
 const UNKNOWN_CODES = new Set(['ServiceTimeout']);
 
-async function hearing<Value>(work: Promise<Value>): Promise<Heard<Value>> {
+async function resultOf<Value>(work: Promise<Value>): Promise<Result<Value>> {
   try {
     return { kind: 'done', value: await work };
   } catch (error) {

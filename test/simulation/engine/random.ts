@@ -1,8 +1,8 @@
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 
 /**
- * Random numbers from a seed: the same seed gives the same numbers on every machine. `fork` gives a
- * stream of its own, so that more draws in one place do not change what is drawn in another.
+ * Random numbers from a seed: the same seed gives the same numbers on every machine. `fork` returns an
+ * independent stream, so that more draws in one place do not change the draws in another.
  */
 export class Random implements RandomSource {
   readonly #seed: string;
@@ -19,7 +19,7 @@ export class Random implements RandomSource {
     for (let i = 0; i < WARM_UP; i++) this.#next();
   }
 
-  /** A stream of its own. */
+  /** An independent stream, the same for the same seed and name. */
   fork(name: string): Random {
     return new Random(`${this.#seed}/${name}`);
   }
@@ -49,7 +49,7 @@ export class Random implements RandomSource {
     return value;
   }
 
-  /** One of the names, each as likely as its weight says. */
+  /** One of the names, with probabilities in proportion to the weights. */
   weighted<Name extends string>(weights: Readonly<Partial<Record<Name, number>>>): Name {
     const entries = Object.entries<number | undefined>(weights);
     let left = this.fraction() * entries.reduce((sum, [, weight = 0]) => sum + weight, 0);
@@ -65,7 +65,7 @@ export class Random implements RandomSource {
     return new Uint8Array(words.buffer, 0, count);
   }
 
-  /** Small fast counter, 32 bits. */
+  /** The generator: SFC32, "small fast counter". */
   #next(): number {
     const sum = (this.#a + this.#b + this.#counter++) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);

@@ -1,6 +1,6 @@
 import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
 
-/** Calls work again and again, by a scheduler that can call it once. */
+/** Calls `work` every `ms`, with a scheduler function that calls once. */
 export function repeat(after: Scheduler['after'], ms: number, work: () => void): Timer {
   const again = () => {
     timer = after(ms, again);

@@ -1,4 +1,4 @@
-/** The instant at which every simulation begins, epoch ms. */
+/** The start of every simulation, epoch ms. */
 export const START = Date.UTC(2026, 0, 1);
 
 interface Event {
@@ -8,45 +8,44 @@ interface Event {
 }
 
 /**
- * Virtual time: a queue of events, each of which happens at an instant. Nothing else makes anything
- * happen, so the same events drawn in the same order give the same run. What an event sets off
- * within a process, down to the last promise, is over before the next event begins.
+ * Virtual time: a queue of events, each at an instant. Only events run code, so the same events in the
+ * same order give the same run. All promise callbacks that an event causes run before the next event.
  */
 export class Timeline {
-  /** Epoch ms: the true time, which no process sees. */
+  /** The true time, epoch ms, which no process sees. */
   now = START;
-  /** How many events have happened. */
+  /** How many events have run. */
   count = 0;
   readonly #events: Event[] = [];
   readonly #eventsPerTurn: number;
   #order = 0;
 
   /**
-   * `eventsPerTurn`: after so many events whatever else the thread has to do gets its turn, which costs as much
-   * as an event; failures that nobody handles are told then.
+   * `eventsPerTurn`: the number of events between two turns of the Node event loop. A turn costs as much as
+   * an event; Node reports unhandled rejections then.
    */
   constructor(eventsPerTurn = 256) {
     this.#eventsPerTurn = eventsPerTurn;
   }
 
   /**
-   * Has something happen at an instant; of those at the same instant, the first one noted first. Instants are
+   * Schedules `work` at an instant; events at the same instant run in the order of scheduling. Instants are
    * whole milliseconds, so that sums of them are exact.
    */
   at(instant: number, work: () => void): void {
     this.#push({ at: Math.max(Math.ceil(instant), this.now), order: this.#order++, work });
   }
 
-  /** Has something happen after so many milliseconds. */
+  /** Schedules `work` after a span, ms. */
   after(ms: number, work: () => void): void {
     this.at(this.now + ms, work);
   }
 
-  /** Lets events happen until a condition holds. False = no event is left, and it does not hold. */
+  /** Runs events until a condition holds. Returns false if no event is left and it does not hold. */
   async runUntil(isOver: () => boolean): Promise<boolean> {
     await promisesSettled();
     while (!isOver()) {
-      if (this.count % this.#eventsPerTurn === 0) await othersServed();
+      if (this.count % this.#eventsPerTurn === 0) await eventLoopTurn();
       const event = this.#pop();
       if (event === undefined) return false;
       this.now = event.at;
@@ -57,12 +56,12 @@ export class Timeline {
     return true;
   }
 
-  /** Resolves after so many milliseconds of virtual time. */
+  /** Resolves after a span of virtual time, ms. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** A binary heap, the earliest event first. */
+  /** Adds to a binary heap whose first event is the earliest. */
   #push(event: Event): void {
     const events = this.#events;
     let place = events.push(event) - 1;
@@ -106,14 +105,14 @@ function isBefore(a: Event, b: Event): boolean {
 }
 
 /**
- * Resolves when no promise has anything left to do. Together with `othersServed` the one use of real
- * scheduling, which decides nothing.
+ * Resolves when all promise callbacks have run. This and `eventLoopTurn` are the only uses of real
+ * scheduling, and do not influence the run.
  */
 function promisesSettled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Lets this thread serve the rest of the process: signals, output, timers of a test runner. */
-function othersServed(): Promise<void> {
+/** Runs one turn of the event loop, for signals, output and the timers of a test runner. */
+function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

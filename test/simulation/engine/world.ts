@@ -5,22 +5,22 @@ import {
   type Scenario,
 } from '../scenario/scenario.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
-import { NO_FAULTS, type RequestFate } from './network.ts';
+import { NO_FAULTS, type RequestFault } from './network.ts';
 import { type ProcessSpec, SimulatedProcess } from './process.ts';
 import { Random } from './random.ts';
 import { START, Timeline } from './timeline.ts';
 
-/** Says what happens, when and where, for histories that somebody reads. */
+/** Receives each line of a readable history: where and when it happened. */
 export type Trace = (where: string, line: string, at: number) => void;
 
-/** The tables and the processes of one run. */
+/** The tables and processes of one run. */
 export class World {
   readonly timeline: Timeline;
   readonly database: SimulatedDatabase;
   readonly random: Random;
   readonly trace: ((where: string, line: string) => void) | undefined;
-  /** How many requests went wrong, by how. */
-  readonly fates = new Map<RequestFate, number>();
+  /** How many requests had each fault. */
+  readonly requestFaults = new Map<RequestFault, number>();
   readonly #scenario: Scenario;
   readonly #processes = new Map<string, SimulatedProcess>();
   #areFaultsOn = false;
@@ -29,7 +29,7 @@ export class World {
     this.#scenario = scenario;
     this.trace = trace && ((where, line) => trace(where, line, this.timeline.now));
     this.random = new Random(scenario.seed);
-    // Failures that are handled a little later end real processes: now and then, each event is watched.
+    // Node exits at a rejection that is handled a turn too late, so some runs have a turn after each event.
     const isWatched = this.random.fork('turns').chance(0.05);
     this.timeline = isWatched ? new Timeline(1) : new Timeline();
     const random = this.random.fork('database');
@@ -46,7 +46,7 @@ export class World {
     return this.#scenario;
   }
 
-  /** A process that can take a call: the one named; where that is a function at work, another one. */
+  /** A process that can serve a call: the named one, or another function if that one is busy. */
   process(name: string): SimulatedProcess {
     const named = this.#processes.get(name);
     if (named === undefined) throw new Error(`There is no process ${name}.`);
@@ -54,24 +54,24 @@ export class World {
     for (const other of this.#processes.values()) {
       if (other.spec.kind === 'function' && !other.isBusy) return other;
     }
-    // More functions are started where all are busy.
+    // All functions are busy, so another one starts.
     return this.#add({ ...named.spec, name: `p${this.#processes.size}` });
   }
 
-  /** One of the processes that are there from the beginning. */
+  /** The first process of the scenario. */
   firstProcess(): SimulatedProcess {
     const [first] = this.#scenario.processes;
     return this.process(first?.name ?? '');
   }
 
-  /** A process that is new to everything, with the right time. */
-  newcomer(): SimulatedProcess {
+  /** Starts a new process without memory, whose clock is right. */
+  freshProcess(): SimulatedProcess {
     const { tier, leaseMs } = this.firstProcess().spec;
     const name = `p${this.#processes.size}`;
     return this.#add({ name, kind: 'server', aheadMs: 0, standsStill: false, leaseMs, tier });
   }
 
-  /** How long the scenario takes at least, ms. */
+  /** The start of the scenario's last step, ms. */
   get longestMs(): number {
     return Math.max(0, ...this.#scenario.steps.map(({ at }) => at));
   }
@@ -90,7 +90,7 @@ export class World {
     }
   }
 
-  /** From here on nothing goes wrong any more. */
+  /** Ends all faults. */
   stopFaults(): void {
     this.#areFaultsOn = false;
   }
@@ -104,7 +104,7 @@ export class World {
     return entity?.kind === 'topic' ? undefined : entity;
   }
 
-  /** Whether its main queue hands messages out by session. */
+  /** Whether receives from an entity's main queue require a session. */
   requiresSession(path: string): boolean {
     return this.receivable(path)?.requiresSession === true;
   }
@@ -118,7 +118,7 @@ export class World {
     );
   }
 
-  /** True ms since the beginning, for people. */
+  /** The time since the start, ms. */
   elapsed(): number {
     return this.timeline.now - START;
   }
@@ -130,7 +130,7 @@ export class World {
       database,
       random: random.fork('processes'),
       faults: () => (this.#areFaultsOn ? this.#scenario.network : NO_FAULTS),
-      count: (fate) => this.fates.set(fate, (this.fates.get(fate) ?? 0) + 1),
+      count: (fault) => this.requestFaults.set(fault, (this.requestFaults.get(fault) ?? 0) + 1),
       trace,
     });
     this.#processes.set(spec.name, process);

@@ -5,7 +5,7 @@ import { DEFAULT_QUOTAS, RAISED_QUOTAS } from '../../../bench/simulate/quotas.ts
 import { rowBeyond, rowOf } from '../../../bench/simulate/verdict.ts';
 
 const DURATION = { warmUpMs: 1500, measuredMs: 1000 };
-/** By then what piled up during cold starts is worked off. */
+/** The warm-up is long enough to deliver the backlog of the cold starts. */
 const SETTLED = { warmUpMs: 5000, measuredMs: 2500 };
 const SEED = 'test';
 const SINGLES: Configuration = {
@@ -20,21 +20,21 @@ function run(changes: Partial<Configuration>, duration = DURATION) {
   return simulate({ ...SINGLES, ...changes }, duration, SEED);
 }
 
-test('a small load is delivered, for what the budgets say at least', async () => {
+test('a small load is delivered within the budget of units per message', async () => {
   const { delivered, isBent, perMessage, limit, latencies } = rowOf(await run({}, SETTLED));
   assert.ok(!isBent);
   assert.ok(delivered > 70 && delivered < 130, `${delivered} a second`);
   assert.ok(perMessage.write > 3.5 && perMessage.write < 6, `${perMessage.write} write units`);
   assert.equal(limit.limit, 'blocks, write units');
-  // To a function, two round trips to store; to a function, two round trips to find and to claim.
+  // A send and a receive each call a function, which makes two round trips to the database.
   assert.ok((latencies[0] ?? 0) > 20, `${latencies[0]} ms`);
 });
 
-test('the same seed gives the same numbers', async () => {
+test('the same seed gives the same results', async () => {
   assert.deepEqual(rowOf(await run({})), rowOf(await run({})));
 });
 
-test('single messages bend a plain queue at the write units of its blocks, a partitioned one much later', async () => {
+test('single messages saturate a plain queue at the write units of its blocks, and a partitioned queue much later', async () => {
   const load = { rate: 400, receivers: 40 };
   const plain = rowOf(await run(load));
   const partitioned = rowOf(await run({ ...load, isPartitioned: true }));
@@ -44,7 +44,7 @@ test('single messages bend a plain queue at the write units of its blocks, a par
   assert.ok(!partitioned.isBent);
 });
 
-test('batches carry a plain queue further', async () => {
+test('batches raise the throughput of a plain queue', async () => {
   const observation = await run({ batch: 100, rate: 2000, receivers: 5 }, SETTLED);
   assert.ok(!rowOf(observation).isBent);
   const beyond = rowBeyond(observation, { ...observation.configuration, rate: 100_000 });
@@ -52,7 +52,7 @@ test('batches carry a plain queue further', async () => {
   assert.ok(beyond.delivered > 2000 && beyond.delivered < 20_000, `${beyond.delivered} a second`);
 });
 
-test('more receivers that wait than functions may run keep senders out', async () => {
+test('waiting receivers that use up the concurrency limit of Lambda leave no capacity for senders', async () => {
   const quotas = { ...DEFAULT_QUOTAS, concurrency: 20 };
   const row = rowOf(await run({ rate: 20, receivers: 60, quotas }));
   assert.ok(row.isBent);

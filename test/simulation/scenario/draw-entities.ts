@@ -1,7 +1,7 @@
 import type { Random } from '../engine/random.ts';
 import type { DeliverySpec, EntitySpec, QueueSpec, SubscriptionSpec } from './scenario.ts';
 
-/** Draws the entities of a namespace: few, so that everybody meets. */
+/** Draws the entities of a namespace: few, so that clients use the same ones. */
 export function drawEntities(random: Random): readonly EntitySpec[] {
   const entities: EntitySpec[] = [];
   const count = random.pick([1, 1, 2]);
@@ -29,7 +29,7 @@ function drawQueue(
   };
 }
 
-/** What forwards first and where it forwards to, in the order in which they can be created. */
+/** A queue and the queue it forwards to, in the order of their creation. */
 function drawChain(random: Random, path: string): readonly EntitySpec[] {
   const end = drawQueue(random, `${path}-end`, 'queue');
   const asDeadLetters = random.chance(0.5);

@@ -22,7 +22,7 @@ interface Drawing {
 const WIDE = 150;
 const SESSIONS = ['a', 'b', 'c'] as const;
 
-/** Draws what clients do. Each keeps to a few entities, so that what it holds is worth something. */
+/** Draws the steps of all clients, which use few entities, so that they often hold messages to settle. */
 export function drawSteps(
   random: Random,
   { processes, entities, durationMs }: Drawing,
@@ -43,7 +43,7 @@ export function drawSteps(
   return all.sort((a, b) => a.at - b.at);
 }
 
-/** Moments at which several clients do something at once: at first, and when locks end that were taken then. */
+/** Instants at which several clients act at once: the start, random ones, and ends of locks taken then. */
 function drawMoments(
   random: Random,
   entities: readonly EntitySpec[],
@@ -68,9 +68,9 @@ class ActionDrawer {
   readonly #weights: Readonly<Record<Action['kind'], number>>;
   readonly #settlements: Readonly<Record<SettlementKind, number>>;
   readonly #isBulky: boolean;
-  /** Whether messages are of so many sessions that one send takes more than one transaction. */
+  /** Whether messages have so many sessions that one send needs several database transactions. */
   readonly #isWide: boolean;
-  /** How many receives remove what they hand out: little can be said of a queue where their answers get lost. */
+  /** The share of receive-and-delete: if its answers are lost, the checks can say little about a queue. */
   readonly #removals: number;
   #tags = 0;
 
@@ -232,7 +232,7 @@ class ActionDrawer {
     );
     const messages = Array.from({ length: count }, () => this.#message(to));
     if (!to.partitioned || count === 1) return { to: to.path, messages };
-    // A batch goes to one partition: all of its messages have one key.
+    // A batch goes to one partition, so all of its messages have one key.
     const { sessionId } = messages[0] ?? {};
     const key = sessionId === undefined ? { partitionKey: random.pick(SESSIONS) } : { sessionId };
     return { to: to.path, messages: messages.map((message) => ({ ...message, ...key })) };
@@ -253,7 +253,7 @@ class ActionDrawer {
     };
   }
 
-  /** Sessions where they are required, also by a subscription; elsewhere sometimes a partition key. */
+  /** A session id for entities that may require sessions; for others sometimes a partition key. */
   #session(to: QueueSpec | TopicSpec, sessionId: string) {
     const random = this.#random;
     if (to.kind === 'topic' || to.requiresSession) return { sessionId };

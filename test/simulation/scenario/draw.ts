@@ -6,10 +6,10 @@ import { drawEntities } from './draw-entities.ts';
 import { drawSteps } from './draw-steps.ts';
 import type { Fault, Scenario } from './scenario.ts';
 
-/** No clock is further from the true time than this, ms: what is promised holds up to it. */
-export const CLOCK_OFF_MS_MAX = 1000;
+/** The largest offset of a clock from the true time, ms; the promises hold up to it. */
+export const OFFSET_MS_MAX = 1000;
 
-/** Draws a scenario: from the same random numbers the same one. */
+/** Draws a scenario; the same random numbers give the same scenario. */
 export function drawScenario(seed: string, random: Random): Scenario {
   const processes = drawProcesses(random);
   const entities = drawEntities(random);
@@ -30,12 +30,12 @@ function drawProcesses(random: Random): readonly ProcessSpec[] {
   const isLocal = random.chance(0.15);
   const areApart = random.chance(0.3);
   const count = random.between(isLocal ? 1 : 2, 5);
-  // It has fewer partitions.
+  // The tiers differ in their number of partitions.
   const tier = random.pick(['Standard', 'Premium'] as const);
   return Array.from({ length: count }, (_, i) => ({
     name: `p${i}`,
     kind: isLocal || random.chance(0.4) ? 'server' : 'function',
-    aheadMs: areApart ? random.between(-CLOCK_OFF_MS_MAX, CLOCK_OFF_MS_MAX) / 2 : 0,
+    aheadMs: areApart ? random.between(-OFFSET_MS_MAX, OFFSET_MS_MAX) / 2 : 0,
     standsStill: random.chance(0.5),
     leaseMs: isLocal ? LEASE_MS.local : LEASE_MS.deployed,
     tier,
@@ -55,7 +55,7 @@ function drawFaults(
     if (kind === 'freeze')
       return { at, kind, process, ms: random.pick([100, 1000, 3000, 8000, 40_000]) };
     if (kind === 'crash') return { at, kind, process };
-    return { at, kind, process, aheadMs: random.between(-CLOCK_OFF_MS_MAX, CLOCK_OFF_MS_MAX) / 2 };
+    return { at, kind, process, aheadMs: random.between(-OFFSET_MS_MAX, OFFSET_MS_MAX) / 2 };
   });
   return faults.sort((a, b) => a.at - b.at);
 }

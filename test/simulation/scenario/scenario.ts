@@ -2,22 +2,22 @@ import type { NetworkFaults } from '../engine/network.ts';
 import type { ProcessSpec } from '../engine/process.ts';
 
 /**
- * Everything that a run is made from, as data: the same scenario gives the same run, event by event. A
- * failing one is shrunk by leaving out steps and faults, and kept as a file.
+ * The whole input of a run, as data: the same scenario gives the same run, event by event. A failing
+ * scenario is shrunk by leaving out steps and faults, and saved as a file.
  */
 export interface Scenario {
-  /** Of what is drawn while it runs: latencies, lost requests, the processes' own random numbers. */
+  /** The seed of all draws during the run: latencies, lost requests, the processes' own random numbers. */
   readonly seed: string;
   readonly processes: readonly ProcessSpec[];
   readonly entities: readonly EntitySpec[];
   readonly steps: readonly Step[];
   readonly faults: readonly Fault[];
   readonly network: NetworkFaults;
-  /** How old an eventually consistent read may be at most, ms. */
+  /** The largest age of an eventually consistent read, ms. */
   readonly staleMsMax: number;
 }
 
-/** What a queue and a subscription have in common. */
+/** The settings that queues and subscriptions share. */
 export interface DeliverySpec {
   readonly lockMs: number;
   readonly maxDeliveryCount: number;
@@ -32,7 +32,7 @@ export interface QueueSpec extends DeliverySpec {
   readonly kind: 'queue';
   readonly path: string;
   readonly partitioned: boolean;
-  /** How long duplicates are known, ms; absent = they are not. */
+  /** The duplicate detection window, ms; absent = no duplicate detection. */
   readonly detectionMs?: number;
 }
 
@@ -48,7 +48,7 @@ export interface SubscriptionSpec extends DeliverySpec {
   /** `topic/subscriptions/name`. */
   readonly path: string;
   readonly topic: string;
-  /** The messages that it gets. */
+  /** The messages that the subscription gets. */
   readonly filter: 'all' | Colour;
 }
 
@@ -60,20 +60,20 @@ export type Colour = (typeof COLOURS)[number];
 
 /** A message as a client sends it. */
 export interface MessageSpec {
-  /** Its body begins with it; no other message of the run has it. */
+  /** The unique name of the message, with which its body begins. */
   readonly tag: string;
   readonly bytes: number;
   readonly colour: Colour;
   readonly sessionId?: string;
   readonly partitionKey?: string;
-  /** What it is known by where duplicates are detected. */
+  /** The id for duplicate detection. */
   readonly messageId?: string;
   readonly timeToLiveMs?: number;
-  /** Scheduled for so long after it is sent. */
+  /** The time from the send until it is due, ms, for a scheduled message. */
   readonly delayMs?: number;
 }
 
-/** Which of the messages that a client holds. */
+/** Which messages of a client an action concerns; `spent` = those whose lock is settled or lost. */
 export type Which = 'oldest' | 'newest' | 'spent';
 export type SettlementKind = 'complete' | 'abandon' | 'defer' | 'deadLetter';
 
@@ -81,12 +81,12 @@ export type Action =
   | { readonly kind: 'send'; readonly to: string; readonly messages: readonly MessageSpec[] }
   | {
       readonly kind: 'receive';
-      /** With its sub-queue. */
+      /** The path, with its sub-queue. */
       readonly from: string;
       readonly mode: ReceiveMode;
       readonly max: number;
       readonly waitMs: number;
-      /** The client gives up waiting. */
+      /** When the client aborts the receive. */
       readonly abortAfterMs?: number;
     }
   | {
@@ -125,12 +125,12 @@ export type Action =
   | { readonly kind: 'cancel'; readonly to: string; readonly count: number }
   | {
       readonly kind: 'transact';
-      /** Settles messages that the client holds of it. */
+      /** The path whose messages the transaction settles. */
       readonly from?: string;
       readonly how: SettlementKind;
       readonly count: number;
       readonly sends: readonly { readonly to: string; readonly messages: readonly MessageSpec[] }[];
-      /** Asked for under this identity; a second time where nothing was heard. */
+      /** The transaction's idempotency id. */
       readonly identity?: string;
     }
   | {
@@ -146,10 +146,10 @@ export type Action =
   | { readonly kind: 'recreate'; readonly entity: string }
   | { readonly kind: 'sweep' };
 
-/** Functions end waits early, as deployed ones do, ms. */
+/** The longest wait in a function, ms; deployed functions limit waits, too. */
 const FUNCTION_WAIT_MS_MAX = 2000;
 
-/** How long a receive or an accept waits where some processes are functions, ms. */
+/** How long a receive or an accept waits, ms: less than `waitMs` if some processes are functions. */
 export function waitOf({ processes }: Pick<Scenario, 'processes'>, waitMs: number): number {
   const hasFunctions = processes.some(({ kind }) => kind === 'function');
   return hasFunctions ? Math.min(waitMs, FUNCTION_WAIT_MS_MAX) : waitMs;
@@ -157,21 +157,21 @@ export function waitOf({ processes }: Pick<Scenario, 'processes'>, waitMs: numbe
 
 export type ReceiveMode = 'peekLock' | 'receiveAndDelete';
 
-/** What a client does, no sooner than an instant, once it has finished what it did before. */
+/** One action of a client, which begins at an instant, or later if its previous step is not finished. */
 export interface Step {
-  /** Ms after the beginning. */
+  /** Ms after the start. */
   readonly at: number;
   readonly client: string;
-  /** By name; a function that is busy passes a call on to another one. */
+  /** The process by name; if it is a busy function, another function serves the call. */
   readonly process: string;
   readonly action: Action;
 }
 
-/** What the machines do. */
+/** A fault of a process. */
 export type Fault =
   | { readonly at: number; readonly kind: 'freeze'; readonly process: string; readonly ms: number }
   | { readonly at: number; readonly kind: 'crash'; readonly process: string }
-  /** Its wall clock is so far ahead from now on. */
+  /** From now on its wall clock is `aheadMs` ahead of the true time. */
   | {
       readonly at: number;
       readonly kind: 'clock';
@@ -190,13 +190,13 @@ export function isDeadLetterPath(path: string): boolean {
   return path.endsWith(DEAD_LETTERS);
 }
 
-/** How far ahead of the true time any clock of a scenario is, ms. */
+/** The largest lead of any clock of a scenario over the true time, ms. */
 export function mostAheadMs(scenario: Scenario): number {
   return Math.max(...aheads(scenario));
 }
 
-/** How far any two clocks of a scenario are from each other, or from the true time, ms. */
-export function clocksApartMs(scenario: Scenario): number {
+/** The largest skew between two clocks of a scenario, or between a clock and the true time, ms. */
+export function clockSkewMs(scenario: Scenario): number {
   return Math.ceil(Math.max(...aheads(scenario)) - Math.min(...aheads(scenario)));
 }
 

@@ -6,7 +6,7 @@ import { compareTexts } from './text-order.ts';
 /** An item in the SDK's form: attributes by name. */
 export type Item = Record<string, AttributeValue>;
 
-/** The types of values that storage writes. */
+/** The types of values. */
 export type Kind = 'S' | 'N' | 'B' | 'M' | 'L' | 'BOOL' | 'NULL' | 'SS' | 'NS' | 'BS';
 
 /** The type of a value. */
@@ -31,7 +31,7 @@ export function copyItem(item: Item): Item {
   return copy;
 }
 
-/** The same of one value. */
+/** A copy of one value. */
 export function copyValue(value: AttributeValue): AttributeValue {
   if (value.S !== undefined) return { S: value.S };
   if (value.N !== undefined) return { N: value.N };

@@ -16,13 +16,13 @@ import { applyChange, evaluate, parseWrite, type Write } from './writes.ts';
 const GET_MAX = 100;
 const WRITE_MAX = 25;
 const MEGABYTE = 1024 * 1024;
-/** The largest sizes of an answer and of a request, in bytes. */
+/** The largest answer and the largest request, in bytes. */
 const BATCH_BYTES_MAX = 16 * MEGABYTE;
 
 const BATCH_FIELDS = new Set(['RequestItems', 'ReturnConsumedCapacity']);
 const TABLE_FIELDS = new Set(['Keys', 'ConsistentRead']);
 
-/** Carries out BatchGetItem. Throws ThrottlingException and ValidationException. */
+/** Executes BatchGetItem. Throws ThrottlingException and ValidationException. */
 export function batchGet(state: State, input: BatchGetItemCommandInput): object {
   requireKnown(input, BATCH_FIELDS);
   const isAskedForUnits = asksForUnits(input);
@@ -31,7 +31,7 @@ export function batchGet(state: State, input: BatchGetItemCommandInput): object 
     return (request.Keys ?? []).map((Key) => ({ table, request, Key, ...soleKey(Key) }));
   });
   requireBatch(wanted, GET_MAX);
-  const isLeftOut = leftOut(state, wanted.length);
+  const isUnprocessed = chooseUnprocessed(state, wanted.length);
   const found: Record<string, Item[]> = {};
   const left: Record<string, KeysAndAttributes & { Keys: Item[] }> = {};
   const units = new Map<string, number>();
@@ -42,7 +42,7 @@ export function batchGet(state: State, input: BatchGetItemCommandInput): object 
     const place = state.table(table).find(pk, sk);
     const version = place && versionAt(place, state.readInstant(isConsistent));
     const isTooMuch = bytes + (version?.bytes ?? 0) > BATCH_BYTES_MAX;
-    if (isTooMuch || isLeftOut(i) || !state.throughput.hasLeft('read', table, pk)) {
+    if (isTooMuch || isUnprocessed(i) || !state.throughput.hasLeft('read', table, pk)) {
       left[table] ??= { ...request, Keys: [] };
       left[table].Keys.push(Key);
       continue;
@@ -61,7 +61,7 @@ export function batchGet(state: State, input: BatchGetItemCommandInput): object 
   };
 }
 
-/** Carries out BatchWriteItem. Throws ThrottlingException and ValidationException. */
+/** Executes BatchWriteItem. Throws ThrottlingException and ValidationException. */
 export function batchWrite(state: State, input: BatchWriteItemCommandInput): object {
   requireKnown(input, BATCH_FIELDS);
   const isAskedForUnits = asksForUnits(input);
@@ -73,7 +73,7 @@ export function batchWrite(state: State, input: BatchWriteItemCommandInput): obj
     WRITE_MAX,
   );
   requireBytes(wanted.map(({ write }) => write));
-  const isLeftOut = leftOut(state, wanted.length);
+  const isUnprocessed = chooseUnprocessed(state, wanted.length);
   const left: Record<string, WriteRequest[]> = {};
   const units = new Map<string, number>();
   let isThrottled = false;
@@ -81,7 +81,7 @@ export function batchWrite(state: State, input: BatchWriteItemCommandInput): obj
     const { pk, sk } = write.key;
     const hasUnits = state.throughput.hasLeft('write', table, pk);
     isThrottled ||= !hasUnits;
-    if (isLeftOut(i) || !hasUnits || state.isHeld(table, pk, sk)) {
+    if (isUnprocessed(i) || !hasUnits || state.isHeld(table, pk, sk)) {
       left[table] ??= [];
       left[table].push(request);
       continue;
@@ -124,8 +124,8 @@ function requireBytes(writes: readonly Write[]): void {
   }
 }
 
-/** Chooses at random which items of a batch stay unprocessed: some, never all. */
-function leftOut(state: State, count: number): (index: number) => boolean {
+/** Chooses at random which items of a batch stay unprocessed, but never all. */
+function chooseUnprocessed(state: State, count: number): (index: number) => boolean {
   const { random, unprocessedChance: chance } = state;
   if (chance === 0 || count < 2 || random() >= chance) return () => false;
   const processed = Math.floor(random() * count);

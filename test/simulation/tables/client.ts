@@ -7,7 +7,7 @@ import { RetryBudget, retryDelay, retryKind } from './retry-strategy.ts';
 
 export { type Arrived, directNetwork, type Network, type NetworkRequest } from './network.ts';
 
-/** Deployed functions set this. */
+/** The setting of deployed functions. */
 const MAX_ATTEMPTS = 3;
 const TRANSACTION = 'TransactWriteItemsCommand';
 
@@ -20,7 +20,7 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
   TransactWriteCommand: TRANSACTION,
 };
 
-/** The parts of an SDK command that are used here. */
+/** The members of an SDK command that are used here. */
 interface Command {
   readonly input: object;
   readonly middlewareStack: PutItemCommand['middlewareStack'];
@@ -75,7 +75,7 @@ class Sender {
     this.#maxAttempts = maxAttempts;
   }
 
-  /** Sends a request, and retries it where the SDK does. The metadata of the outcome counts the tries. */
+  /** Sends a request, with the retries of the SDK. The metadata of the outcome counts the tries. */
   async send(name: string, command: Command, given: object): Promise<object> {
     const input = name === TRANSACTION ? this.#withToken(given) : given;
     let attempt = 0;

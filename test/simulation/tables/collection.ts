@@ -1,22 +1,22 @@
 import type { Item } from './attribute-values.ts';
 import { textOrder } from './text-order.ts';
 
-/** An item as one write left it; a version without an item is a deletion. */
+/** The state of an item after one write; a version without an item is a deletion. */
 export interface Version {
   readonly item: Item | undefined;
   /** 0 where there is no item. */
   readonly bytes: number;
   /** Epoch ms. */
   readonly at: number;
-  /** The version before; forgotten once no read may be so stale. */
+  /** The previous version; dropped once no read may be that stale. */
   before: Version | undefined;
 }
 
-/** An item of a collection, with what it was lately. */
+/** An item of a collection with its recent versions. */
 export interface ItemHistory {
   readonly pk: string;
   readonly sk: string;
-  /** The sort key in an order of its own; see `textOrder`. */
+  /** The sort key converted by `textOrder`. */
   readonly order: string;
   current: Version;
 }
@@ -37,14 +37,14 @@ export class Collection {
     this.pk = pk;
   }
 
-  /** The item under a sort key; undefined = there is none, and was none lately. */
+  /** The item under a sort key; undefined = there is none, and was none recently. */
   find(sk: string): ItemHistory | undefined {
     const order = textOrder(sk);
     const history = this.histories[this.indexOf(order)];
     return history?.order === order ? history : undefined;
   }
 
-  /** The index of the first item that does not come before an order. */
+  /** The index of the first item at or after an order. */
   indexOf(order: string): number {
     const { histories } = this;
     let low = 0;

@@ -12,15 +12,15 @@ import {
 import { textBytes } from './sizes.ts';
 import { Tokens } from './tokens.ts';
 
-/** The most comparisons, functions and logical words that the service takes in one condition. */
+/** The most comparisons, functions and logical words that the service accepts in one condition. */
 const OPERATORS_MAX = 300;
 
-/** Whether a condition holds for an item; undefined = there is none. */
+/** Whether a condition holds for an item; undefined = the item does not exist. */
 export type Condition = (item: Item | undefined, placeholders: Placeholders) => boolean;
 
 type Operand = (item: Item | undefined, placeholders: Placeholders) => AttributeValue | undefined;
 
-/** Parses a condition of the kinds that storage emits. */
+/** Parses a condition of the kinds that storage sends. */
 export function parseCondition(expression: string, uses: Uses): Condition {
   const tokens = new Tokens(expression);
   if (tokens.operators > OPERATORS_MAX) {
@@ -109,7 +109,7 @@ function parseBetween(value: Operand, tokens: Tokens, uses: Uses): Condition {
   return (item, placeholders) => isFromLow(item, placeholders) && isToHigh(item, placeholders);
 }
 
-/** Throws ValidationException where the upper bound of a range is below the lower one. */
+/** Throws ValidationException if the upper bound of a range is below the lower one. */
 export function requireBounds(
   low: AttributeValue | undefined,
   high: AttributeValue | undefined,

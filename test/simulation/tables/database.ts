@@ -21,7 +21,7 @@ export type { Item } from './attribute-values.ts';
 export type { DatabaseSettings } from './state.ts';
 export type { PreparedTransaction } from './transactions.ts';
 
-/** The operations that are done in one step, by the name of the SDK's command. */
+/** The operations with one step, by the name of the SDK's command. */
 const OPERATIONS = {
   GetItemCommand: (state: State, input: object) => getItem(state, input as GetItemCommandInput),
   QueryCommand: (state: State, input: object) => query(state, input as QueryCommandInput),
@@ -37,7 +37,7 @@ const OPERATIONS = {
     writeSingle(state, 'Delete', input as SingleWriteInput),
 };
 
-/** The name of a command of the SDK that is done in one step. */
+/** The name of an SDK command with one step. */
 export type OperationName = keyof typeof OPERATIONS;
 
 /** The table and the key of an item. */
@@ -46,9 +46,9 @@ export interface ItemAddress extends ItemKey {
 }
 
 /**
- * Tables in memory, with the semantics and the prices of the service. Time and randomness are handed in: the same
- * requests at the same instants have the same answers. It supports exactly the operations and expressions that
- * storage emits, and throws an Error for any other.
+ * Tables in memory, with the semantics and the prices of DynamoDB. Time and randomness are parameters: the
+ * same requests at the same instants have the same answers. It supports the operations and expressions that
+ * storage sends, and throws an Error for any other.
  */
 export class SimulatedDatabase {
   readonly #state: State;
@@ -59,7 +59,7 @@ export class SimulatedDatabase {
   }
 
   /**
-   * Carries out one operation at this instant. `name` = the SDK command's name, `input` = its marshalled
+   * Executes one operation at this instant. `name` = the SDK command's name, `input` = its marshalled
    * input. Throws the exceptions of the SDK.
    */
   execute(name: OperationName, input: object): object {
@@ -70,7 +70,7 @@ export class SimulatedDatabase {
 
   /**
    * The first half of TransactWriteItems: checks conditions and conflicts, and holds the items until the
-   * commit. Throws TransactionCanceledException and, where its token says so,
+   * commit. Throws TransactionCanceledException and, because of its token,
    * TransactionInProgressException and IdempotentParameterMismatchException.
    */
   prepare(input: object): PreparedTransaction {
@@ -82,7 +82,7 @@ export class SimulatedDatabase {
     return commit(this.#state, this.#tokens, prepared);
   }
 
-  /** The items that the service may delete at this instant, because their time is over. */
+  /** The items that the service may delete at this instant, because their time to live is over. */
   expirable(): readonly ItemAddress[] {
     const now = this.#state.now();
     return [...this.#state.tables.values()].flatMap(({ name, expiring }) =>
@@ -92,7 +92,7 @@ export class SimulatedDatabase {
     );
   }
 
-  /** Deletes one of them. Does nothing if its time is not over, or if a transaction holds it. */
+  /** Deletes one of them. Does nothing if its time to live is not over, or if a transaction holds it. */
   expire({ table, pk, sk }: ItemAddress): void {
     const now = this.#state.now();
     const current = this.#state.table(table).find(pk, sk)?.current;

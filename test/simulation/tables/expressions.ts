@@ -8,12 +8,12 @@ import { textBytes } from './sizes.ts';
 import { storableItem } from './storable-values.ts';
 import { parseUpdate } from './updates.ts';
 
-/** So many parsed expressions are kept of each kind; the oldest is dropped first. */
+/** How many parsed expressions of each kind are cached; the oldest is dropped first. */
 const KEPT_MAX = 10_000;
-/** The longest expression that the service takes, in bytes. */
+/** The longest expression that the service accepts, in bytes. */
 const EXPRESSION_BYTES_MAX = 4096;
 
-/** An expression as it was parsed, with the placeholders it uses. */
+/** A parsed expression with the placeholders it uses. */
 export interface Parsed<Meaning> {
   readonly meaning: Meaning;
   readonly names: readonly string[];
@@ -21,7 +21,7 @@ export interface Parsed<Meaning> {
   readonly checks: Uses['checks'];
 }
 
-/** Parses expressions, each text once as long as it is kept. */
+/** Parses expressions, with a cache. */
 function cached<Meaning>(
   parse: (expression: string, uses: Uses) => Meaning,
 ): (expression: string) => Parsed<Meaning> {
@@ -63,8 +63,8 @@ export interface GivenPlaceholders {
 }
 
 /**
- * The placeholders of a request. Throws ValidationException where an expression uses one that is not
- * given, or none uses one that is, or where the bounds of a range are in the wrong order.
+ * The placeholders of a request. Throws ValidationException if an expression uses one that is not given,
+ * if no expression uses one that is given, or if the bounds of a range are in the wrong order.
  */
 export function placeholdersOf(
   { ExpressionAttributeNames: names, ExpressionAttributeValues: values }: GivenPlaceholders,

@@ -33,7 +33,7 @@ export function conditionFailed(
   });
 }
 
-/** A transaction holds the item that a single write is about. */
+/** A transaction holds the item of a single write. */
 export function transactionConflict(): TransactionConflictException {
   return new TransactionConflictException({
     message: 'Transaction is ongoing for the item',
@@ -41,7 +41,7 @@ export function transactionConflict(): TransactionConflictException {
   });
 }
 
-/** An item collection has used up its units of this second. */
+/** An item collection has no units left in this second. */
 export function throttled(): ThrottlingException {
   return new ThrottlingException({ message: THROTTLED, $metadata: refused() });
 }
@@ -49,7 +49,7 @@ export function throttled(): ThrottlingException {
 /** The message of throttling, also as a reason of a cancelled transaction. */
 export const THROTTLED = 'Throughput exceeds the current capacity of your table or index.';
 
-/** A transaction is not carried out; there is one reason for each of its items. */
+/** A transaction is cancelled; there is one reason for each of its items. */
 export function transactionCanceled(
   reasons: readonly CancellationReason[],
 ): TransactionCanceledException {
@@ -61,7 +61,7 @@ export function transactionCanceled(
   });
 }
 
-/** A transaction with the same token is still under way. */
+/** A transaction with the same token is in progress. */
 export function transactionInProgress(): TransactionInProgressException {
   return new TransactionInProgressException({
     message: 'Transaction is in progress',
@@ -69,7 +69,7 @@ export function transactionInProgress(): TransactionInProgressException {
   });
 }
 
-/** A different transaction with the same token was carried out. */
+/** A different transaction with the same token was applied. */
 export function parameterMismatch(): IdempotentParameterMismatchException {
   return new IdempotentParameterMismatchException({
     message: 'Request with same ClientRequestToken but different parameters',
@@ -77,12 +77,12 @@ export function parameterMismatch(): IdempotentParameterMismatchException {
   });
 }
 
-/** Storage emits something that the simulation does not support yet. */
+/** Storage sends something that the simulation does not support yet. */
 export function notSimulated(what: string): Error {
   return new Error(`The simulated tables do not support ${what}.`);
 }
 
-/** New for each error: the SDK adds to it. */
+/** A new object for each error, because the SDK adds to it. */
 function refused(): { httpStatusCode: number } {
   return { httpStatusCode: 400 };
 }

@@ -3,7 +3,7 @@ import { notSimulated } from './failures.ts';
 /** The values of ReturnConsumedCapacity that storage uses. */
 const CONSUMED = ['TOTAL', 'NONE'] as const;
 
-/** Throws where a request has a field that the simulation does not support. */
+/** Throws an Error if a request has a field that the simulation does not support. */
 export function requireKnown(input: object, known: ReadonlySet<string>): void {
   for (const field in input) {
     if (known.has(field)) continue;

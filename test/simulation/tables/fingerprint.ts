@@ -2,7 +2,7 @@
 const PRIME = 0x01000193;
 const START = 0x811c9dc5;
 
-/** A 32-bit hash of everything in a request. */
+/** A 32-bit hash of a request. */
 export function fingerprint(value: unknown): number {
   return mix(START, value);
 }

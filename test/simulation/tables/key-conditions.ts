@@ -15,10 +15,10 @@ export interface KeyRange {
 /** A key condition, applied to the values of a request. */
 export type KeyCondition = (values: Placeholders['values']) => KeyRange;
 
-/** Added to a prefix: sorts behind every sort key with that prefix. */
+/** A suffix that sorts a prefix behind all sort keys with that prefix. */
 const LAST = '\uffff';
 
-/** Parses a key condition of the kinds that storage emits. */
+/** Parses a key condition of the kinds that storage sends. */
 export function parseKeyCondition(expression: string, uses: Uses): KeyCondition {
   const tokens = new Tokens(expression);
   requirePath(parsePath(tokens, uses), 'pk');

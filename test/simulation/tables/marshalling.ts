@@ -2,14 +2,14 @@ import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from './attribute-values.ts';
 
-/** The product sets these for the SDK's document client. */
+/** The options of the product for the SDK's document client. */
 const OPTIONS = { removeUndefinedValues: true } as const;
 
 /** Fields of requests and answers that hold attributes. */
 const OF_REQUESTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'];
 const OF_ANSWERS = ['Item', 'Attributes', 'LastEvaluatedKey'];
 
-/** The request of a document command as the database sees it. */
+/** The marshalled request of a document command. */
 export function marshallRequest(input: object): object {
   const entries = (input as { TransactItems?: readonly TransactWriteItem[] }).TransactItems;
   if (entries === undefined) return converted(input, OF_REQUESTS, marshallItem);

@@ -1,6 +1,6 @@
 /** One try of a request. */
 export interface NetworkRequest {
-  /** The name of the SDK's command, `PutItemCommand` for instance. */
+  /** The name of the SDK's command, for instance `PutItemCommand`. */
   readonly name: string;
   /** Its marshalled input. */
   readonly input: object;
@@ -8,14 +8,14 @@ export interface NetworkRequest {
   readonly attempt: number;
 }
 
-/** What the database did with a request. A transaction is only prepared; `finish` commits it. */
+/** The result of a request in the database. A transaction is only prepared; `finish` commits it. */
 export type Arrived = { readonly answer: object } | { readonly finish: () => object };
 
-/** Carries requests to the database, and answers back. */
+/** Carries requests to the database and answers back. */
 export interface Network {
   /**
-   * Carries one try to the database and its answer back. Settles when and as the client hears of it. Calls
-   * `arrive` once, or never, or after the try has failed for the client. `arrive` throws the database's refusals.
+   * Carries one try to the database and its answer back. Settles when the client gets the answer or an error.
+   * Calls `arrive` once, or never, or after the try failed for the client; it throws the database's refusals.
    */
   carry(request: NetworkRequest, arrive: () => Arrived): Promise<object>;
   /** Waits between two tries of the SDK. */
@@ -24,7 +24,7 @@ export interface Network {
   random(): number;
 }
 
-/** The generator below adds this for each number: the golden ratio, as 32 bits. */
+/** The step of the random generator below: the golden ratio, as 32 bits. */
 const STEP = 0x9e3779b9;
 const RANGE = 2 ** 32;
 let drawn = 0;

@@ -33,7 +33,7 @@ export function compareNumbers(a: string, b: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The exact sum, in canonical form. Throws ValidationException where it has too many digits. */
+/** The exact sum, in canonical form. Throws ValidationException if it has too many digits. */
 export function addNumbers(a: string, b: string): string {
   if (SHORT.test(a) && SHORT.test(b)) return String(Number(a) + Number(b));
   const [left, right, power] = scaled(a, b);

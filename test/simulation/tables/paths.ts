@@ -9,7 +9,7 @@ export interface Placeholders {
   readonly values: Readonly<Record<string, AttributeValue>>;
 }
 
-/** What an expression needs of the placeholders of its request. */
+/** The placeholders that an expression uses. */
 export interface Uses {
   readonly names: Set<string>;
   readonly values: Set<string>;

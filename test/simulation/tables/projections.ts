@@ -6,7 +6,7 @@ import { Tokens } from './tokens.ts';
 /** A copy of the attributes of an item that an answer shows. */
 export type Projection = (item: Item, names: Placeholders['names']) => Item;
 
-/** Parses a projection of the kind that storage emits: names of attributes. */
+/** Parses a projection of the kind that storage sends: names of attributes. */
 export function parseProjection(expression: string, uses: Uses): Projection {
   const tokens = new Tokens(expression);
   const shown: string[] = [];

@@ -15,7 +15,7 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 
 const GET_FIELDS = new Set(['TableName', 'Key', 'ConsistentRead', 'ReturnConsumedCapacity']);
 
-/** Carries out GetItem. Throws ThrottlingException and ValidationException. */
+/** Executes GetItem. Throws ThrottlingException and ValidationException. */
 export function getItem(state: State, input: GetItemCommandInput): object {
   requireKnown(input, GET_FIELDS);
   const { TableName: table = '', ConsistentRead: isConsistent = false } = input;
@@ -38,7 +38,7 @@ const QUERY_FIELDS = new Set([
   ...['Limit', 'ConsistentRead', 'ReturnConsumedCapacity'],
 ]);
 
-/** Carries out Query: one page. Throws ThrottlingException and ValidationException. */
+/** Executes Query: one page. Throws ThrottlingException and ValidationException. */
 export function query(state: State, input: QueryCommandInput): object {
   requireKnown(input, QUERY_FIELDS);
   const { TableName: table = '', Limit: limit, ConsistentRead: isConsistent = false } = input;
@@ -81,7 +81,7 @@ function startOf(input: QueryCommandInput, { pk, from, to }: KeyRange): string |
 
 interface PageRequest {
   readonly range: KeyRange;
-  /** The page begins behind this sort key, in the order of `textOrder`. */
+  /** The sort key after which the page begins, in the order of `textOrder`. */
   readonly after: string | undefined;
   readonly isForward: boolean;
   readonly limit: number;
@@ -116,7 +116,7 @@ function readPage(collection: Collection | undefined, request: PageRequest): Pag
   return { items, bytes, lastKey: undefined };
 }
 
-/** The indexes that a page goes over: from `first` to the one before `last`. */
+/** The indexes of a page: from `first` to the one before `last`. */
 function indexes(
   collection: Collection,
   { range, after, isForward }: PageRequest,

@@ -1,13 +1,12 @@
 /**
- * Which failures the SDK retries, when, and how often: the standard strategy of the installed version, with its
- * delays for DynamoDB.
+ * The retries of the SDK: the standard strategy of the installed version, with its delays for DynamoDB.
  */
 
 const DELAY_MS = { transient: 25, throttling: 1000 } as const;
 const DELAY_MS_MAX = 20_000;
 const TOKENS_MAX = 500;
 const COST = { transient: 14, throttling: 5 } as const;
-/** Tokens that a request gives back if its first try succeeds. */
+/** Tokens that a request returns to the budget if its first try succeeds. */
 const FIRST_TRY_GAIN = 1;
 
 const THROTTLING = new Set([
@@ -33,7 +32,7 @@ const NETWORK_CODES = new Set([
 ]);
 const TRANSIENT_STATUSES = new Set([500, 502, 503, 504]);
 const TOO_MANY = 429;
-/** The SDK follows the causes of an error so deep. */
+/** How deep the SDK follows the causes of an error. */
 const CAUSES_MAX = 10;
 
 /** The parts of an error that decide about a retry. */
@@ -61,7 +60,7 @@ function isTransient(error: unknown, depth: number): boolean {
   return cause !== undefined && depth <= CAUSES_MAX && isTransient(cause, depth + 1);
 }
 
-/** The retry tokens of a client, shared by all of its requests: without tokens it does not retry. */
+/** The retry tokens of a client, which all of its requests share. Without tokens it does not retry. */
 export class RetryBudget {
   #tokens = TOKENS_MAX;
 
@@ -72,7 +71,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** A request succeeded: gives back what its last retry cost; undefined = it had none. */
+  /** After a success, returns the cost of the request's last retry to the budget; undefined = it had none. */
   gain(lastKind: Kind | undefined): void {
     const gain = lastKind === undefined ? FIRST_TRY_GAIN : COST[lastKind];
     this.#tokens = Math.min(TOKENS_MAX, this.#tokens + gain);

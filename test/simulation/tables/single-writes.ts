@@ -20,7 +20,7 @@ export type SingleWriteInput = WriteInput & {
 };
 
 /**
- * Does PutItem, UpdateItem or DeleteItem. Throws ConditionalCheckFailedException,
+ * Executes PutItem, UpdateItem or DeleteItem. Throws ConditionalCheckFailedException,
  * TransactionConflictException, ThrottlingException and ValidationException.
  */
 export function writeSingle(

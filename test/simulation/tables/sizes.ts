@@ -7,7 +7,7 @@ import { significantDigits } from './numbers.ts';
 const KILOBYTE = 1024;
 const WRITE_UNIT_BYTES = KILOBYTE;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
-/** The largest item that is stored. */
+/** The largest item, in bytes. */
 export const ITEM_BYTES_MAX = 400 * KILOBYTE;
 
 /** The overhead of a map or a list, and of each of its elements. */
@@ -46,7 +46,7 @@ function mapBytes(map: Item): number {
   return bytes;
 }
 
-/** One byte for two significant digits, one more byte, and one for a minus. */
+/** One byte per two significant digits, one more byte, and one for a minus sign. */
 function numberBytes(text: string): number {
   return Math.ceil(significantDigits(text) / 2) + 1 + (text.startsWith('-') ? 1 : 0);
 }

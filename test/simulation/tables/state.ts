@@ -1,15 +1,15 @@
 import { Table } from './table.ts';
 import { Throughput } from './throughput.ts';
 
-/** How a simulated database behaves. */
+/** The settings of a simulated database. */
 export interface DatabaseSettings {
-  /** Epoch ms of the database's own clock, which never goes back. */
+  /** The database's own clock, epoch ms, which never goes back. */
   readonly now: () => number;
-  /** A fraction in [0, 1): how stale a read is, which items of a batch stay unprocessed. */
+  /** Draws from [0, 1), which decide how stale a read is and which items of a batch stay unprocessed. */
   readonly random: () => number;
   /**
-   * How old an eventually consistent read may be, ms; 0 = never stale; default 1000. A page of a query
-   * shows its collection as it was at one instant, as one replica would.
+   * The largest age of an eventually consistent read, ms; 0 = never stale; default 1000. A page of a query
+   * shows its collection at one instant, as one replica does.
    */
   readonly staleMsMax?: number;
   /** Whether item collections are limited to 1,000 write and 3,000 read units a second; default true. */
@@ -18,10 +18,10 @@ export interface DatabaseSettings {
   readonly unprocessedChance?: number;
 }
 
-/** How old a read without `ConsistentRead` may be unless the settings say otherwise, ms. */
+/** The default of `staleMsMax`. */
 const STALE_MS_MAX = 1000;
 
-/** The tables and everything else that operations use. */
+/** The tables and the other state that operations use. */
 export class State {
   readonly now: () => number;
   readonly random: () => number;
@@ -40,7 +40,7 @@ export class State {
     this.#staleMsMax = staleMsMax;
   }
 
-  /** A table by name. It is made when it is first used. */
+  /** A table by name, created at its first use. */
   table(name: string): Table {
     const known = this.tables.get(name);
     if (known !== undefined) return known;

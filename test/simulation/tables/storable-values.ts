@@ -7,8 +7,8 @@ import { canonicalNumber } from './numbers.ts';
 const LEVELS_MAX = 32;
 
 /**
- * An item as it is stored: a copy that the sender cannot change, with numbers in canonical form. Throws
- * ValidationException where a value breaks a rule of the service.
+ * The stored form of an item: a copy that the sender cannot change, with numbers in canonical form. Throws
+ * ValidationException if a value breaks a rule of the service.
  */
 export function storableItem(item: Item, level = 1): Item {
   if (level > LEVELS_MAX) throw tooDeep();
@@ -21,7 +21,7 @@ export function storableItem(item: Item, level = 1): Item {
   return taken;
 }
 
-/** The same of one value. */
+/** The stored form of one value. */
 export function storableValue(value: AttributeValue, level = 1): AttributeValue {
   if (value.S !== undefined) return { S: value.S };
   if (value.N !== undefined) return { N: canonicalNumber(value.N) };

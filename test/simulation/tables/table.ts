@@ -3,19 +3,19 @@ import { Collection, type ItemHistory, type Version } from './collection.ts';
 
 /** The attribute by which the service deletes items, epoch seconds. */
 const EXPIRY = 'gc';
-/** The list of writes is shortened when so many of them are forgotten. */
+/** The list of writes is shortened once this many of them are forgotten. */
 const FORGOTTEN_MAX = 1024;
 
-/** One table: its collections, and what they lately held. */
+/** One table: its collections, with recent versions of their items. */
 export class Table {
   readonly name: string;
   readonly collections = new Map<string, Collection>();
   /** Items with an expiry time. */
   readonly expiring = new Set<ItemHistory>();
   readonly #historyMs: number;
-  /** Writes before which a read may still look, oldest first. */
+  /** Writes whose previous versions a stale read may still show, oldest first. */
   #writes: { readonly history: ItemHistory; readonly version: Version }[] = [];
-  /** How many of them are forgotten: the first ones. */
+  /** How many writes at the start of the list are forgotten. */
   #forgotten = 0;
 
   constructor(name: string, historyMs: number) {
@@ -23,12 +23,12 @@ export class Table {
     this.#historyMs = historyMs;
   }
 
-  /** The item under a key; undefined = there is none, and was none lately. */
+  /** The item under a key; undefined = there is none, and was none recently. */
   find(pk: string, sk: string): ItemHistory | undefined {
     return this.collections.get(pk)?.find(sk);
   }
 
-  /** Writes an item, or deletes it where `item` is absent. Nobody may change the item afterwards. */
+  /** Writes an item, or deletes it if `item` is absent. Callers must not change the item afterwards. */
   write(pk: string, sk: string, item: Item | undefined, bytes: number, now: number): void {
     this.#forget(now - this.#historyMs);
     let collection = this.collections.get(pk);
@@ -45,13 +45,13 @@ export class Table {
     this.#writes.push({ history, version });
   }
 
-  /** Whether the expiry time of an item is over. */
+  /** Whether an item has expired. */
   static isExpired({ item }: Version, now: number): boolean {
     const seconds = item?.[EXPIRY]?.N;
     return seconds !== undefined && Number(seconds) * 1000 <= now;
   }
 
-  /** Forgets what no read shows any more: what was replaced or deleted by `until`, epoch ms. */
+  /** Drops versions that no read can show any more: those replaced or deleted by `until`, epoch ms. */
   #forget(until: number): void {
     for (;;) {
       const oldest = this.#writes[this.#forgotten];

@@ -6,8 +6,8 @@ const SURROGATES = AFTER_SURROGATES - FIRST_SURROGATE;
 const UNITS = 0x10000;
 
 /**
- * A text that sorts as a JavaScript string the way the given text sorts by its UTF-8 bytes, which is the
- * service's order. It differs from the given text only where that has characters from U+D800 on.
+ * Converts a text so that the order of JavaScript strings becomes the order of UTF-8 bytes, which the
+ * service uses. The result differs from the text only for characters from U+D800 on.
  */
 export function textOrder(text: string): string {
   if (!DIFFERENT.test(text)) return text;

@@ -1,25 +1,25 @@
-/** What one item collection gives in a second. */
+/** The units of one item collection per second. */
 const UNITS_A_SECOND = { read: 3000, write: 1000 } as const;
 const SECOND = 1000;
-/** A collection that no request has used for so long has all its units again. */
+/** A collection that no request has used for this time has all its units again, ms. */
 const FORGET_MS = 60 * SECOND;
 
 interface Level {
   read: number;
   write: number;
-  /** Epoch ms for which the levels hold. */
+  /** When the levels were computed, epoch ms. */
   at: number;
 }
 
 /**
- * The units that item collections have left. Units come back steadily, up to what one second gives. A request
- * is served while any are left; if it takes more than are left, the next one waits until that is paid back.
+ * The units that item collections have left. They are refilled steadily, up to the units of one second. A
+ * request is served while any are left; it may use more, and the next one then waits for a positive level.
  */
 export class Throughput {
   readonly #isLimited: boolean;
   readonly #now: () => number;
   #levels = new Map<string, Level>();
-  /** Levels that no request has used since the maps were changed. */
+  /** Levels that no request has used since the last swap of the two maps. */
   #older = new Map<string, Level>();
   #changedAt: number;
 
@@ -41,7 +41,7 @@ export class Throughput {
 
   #level(table: string, pk: string): Level {
     const now = this.#now();
-    this.#changeMaps(now);
+    this.#swapMaps(now);
     const key = `${table}/${pk}`;
     let level = this.#levels.get(key);
     if (level === undefined) {
@@ -59,8 +59,8 @@ export class Throughput {
     return level;
   }
 
-  /** Once a minute, forgets the levels that no request has used during the last one. */
-  #changeMaps(now: number): void {
+  /** Swaps the maps once a minute, which drops the levels that no request used during the last minute. */
+  #swapMaps(now: number): void {
     if (now - this.#changedAt < FORGET_MS) return;
     this.#changedAt = now;
     this.#older = this.#levels;

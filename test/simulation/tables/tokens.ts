@@ -6,7 +6,7 @@ export interface Token {
   readonly text: string;
 }
 
-/** `#a` and `a` are names, `:a` is a value, anything else a sign; a word may be a keyword, too. */
+/** `#a` and `a` are names, `:a` is a value, all others are signs; a name may be a keyword. */
 const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>=|[=<>(),.]))\s*/y;
 
 const OPERATOR = /^(?:[<>=]+|AND|OR|BETWEEN)$/i;

@@ -1,22 +1,22 @@
 import { parameterMismatch, transactionInProgress } from './failures.ts';
 
-/** The service remembers a token for so long. */
+/** How long the service remembers a token, ms. */
 const KNOWN_MS = 10 * 60_000;
 
 interface Known {
   readonly fingerprint: number;
-  /** Epoch ms when it was carried out; undefined = it is under way. */
+  /** When it was applied, epoch ms; undefined = it is in progress. */
   doneAt: number | undefined;
 }
 
-/** The tokens of transactions that are under way or were carried out lately. */
+/** The tokens of transactions that are in progress or were applied recently. */
 export class TransactionTokens {
   readonly #known = new Map<string, Known>();
-  /** When each was carried out, epoch ms, in that order. */
+  /** When each was applied, epoch ms, in that order. */
   readonly #done = new Map<string, number>();
 
   /**
-   * Whether a transaction with this token was carried out already. Throws TransactionInProgressException
+   * Whether a transaction with this token was applied already. Throws TransactionInProgressException
    * and IdempotentParameterMismatchException.
    */
   isDone(token: string, fingerprint: number, now: number): boolean {
@@ -28,12 +28,12 @@ export class TransactionTokens {
     return true;
   }
 
-  /** A transaction with this token is under way from now on. */
+  /** Records that a transaction with this token is in progress. */
   begin(token: string, fingerprint: number): void {
     this.#known.set(token, { fingerprint, doneAt: undefined });
   }
 
-  /** The transaction with this token is carried out. */
+  /** Records that the transaction with this token is applied. */
   finish(token: string, now: number): void {
     const known = this.#known.get(token);
     if (known === undefined) return;

@@ -9,9 +9,9 @@ import type { TransactionTokens } from './transaction-tokens.ts';
 import { applyChange, type Change, entryOf, evaluate, parseWrite, type Write } from './writes.ts';
 
 const ITEMS_MAX = 100;
-/** The largest size of all items together, each counted by the larger size before and after. */
+/** The largest total size of all items, each counted by its larger size before and after. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** The service writes every item twice: prepared, then committed. */
+/** The factor of the price: the service writes every item twice, to prepare and to commit. */
 const PRICE = 2;
 
 const FIELDS = new Set(['TransactItems', 'ClientRequestToken', 'ReturnConsumedCapacity']);
@@ -19,7 +19,7 @@ const FIELDS = new Set(['TransactItems', 'ClientRequestToken', 'ReturnConsumedCa
 /** A transaction whose conditions hold and whose items no other write can change. */
 export interface PreparedTransaction {
   readonly writes: readonly Write[];
-  /** The effect of each write; undefined = the transaction was carried out before. */
+  /** The effect of each write; undefined = the transaction was applied before. */
   readonly changes: readonly Change[] | undefined;
   readonly token: string | undefined;
   readonly isAskedForUnits: boolean;
@@ -38,18 +38,18 @@ export function prepare(
   const { ClientRequestToken: token } = input;
   const isAskedForUnits = asksForUnits(input);
   const writes = (input.TransactItems ?? []).map((entry) => parseWrite(...entryOf(entry)));
-  requireSound(writes);
-  const print = token === undefined ? 0 : fingerprint(input.TransactItems);
-  if (token !== undefined && tokens.isDone(token, print, state.now())) {
+  requireValid(writes);
+  const tokenHash = token === undefined ? 0 : fingerprint(input.TransactItems);
+  if (token !== undefined && tokens.isDone(token, tokenHash, state.now())) {
     return { writes, changes: undefined, token, isAskedForUnits };
   }
   const prepared = { writes, changes: changesOf(state, writes), token, isAskedForUnits };
   for (const { table, key } of writes) state.hold(table, key.pk, key.sk, prepared);
-  if (token !== undefined) tokens.begin(token, print);
+  if (token !== undefined) tokens.begin(token, tokenHash);
   return prepared;
 }
 
-/** Writes everything that a transaction prepared and releases its items. */
+/** Writes the prepared changes of a transaction and releases its items. */
 export function commit(
   state: State,
   tokens: TransactionTokens,
@@ -72,13 +72,13 @@ export function commit(
   return { ConsumedCapacity: [...units].map((entry) => consumed(...entry)) };
 }
 
-/** The price of repeating a transaction that was carried out before: its items are read. */
+/** The price of a repeated transaction that was applied before: its items are read. */
 function repeatUnits(state: State, { table, key }: Write): number {
   const version = state.table(table).find(key.pk, key.sk)?.current;
   return PRICE * readUnits(version?.bytes ?? 0, true);
 }
 
-function requireSound(writes: readonly Write[]): void {
+function requireValid(writes: readonly Write[]): void {
   if (writes.length === 0 || writes.length > ITEMS_MAX) {
     throw validationFailed(`A transaction must hold between 1 and ${ITEMS_MAX} items`);
   }
@@ -91,7 +91,7 @@ function requireSound(writes: readonly Write[]): void {
   }
 }
 
-/** The effects of the writes. Throws TransactionCanceledException where one of them is refused. */
+/** The effects of the writes. Throws TransactionCanceledException if one of them is refused. */
 function changesOf(state: State, writes: readonly Write[]): readonly Change[] {
   const attempts = writes.map((write) => attempt(state, write));
   const reasons = attempts.map(({ reason }) => reason);

@@ -12,7 +12,7 @@ export type Action =
 
 const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const;
 
-/** Parses an update of the kinds that storage emits. */
+/** Parses an update of the kinds that storage sends. */
 export function parseUpdate(expression: string, uses: Uses): readonly Action[] {
   const tokens = new Tokens(expression);
   const actions: Action[] = [];
@@ -33,8 +33,8 @@ function parseAction(kind: Action['kind'], tokens: Tokens, uses: Uses): Action {
   return { kind, path, value: parseValue(tokens, uses) };
 }
 
-/** Throws ValidationException where the paths of two actions overlap, or one is a key attribute. */
-export function requireApart(
+/** Throws ValidationException if the paths of two actions overlap, or if one is a key attribute. */
+export function requireDisjoint(
   actions: readonly Action[],
   names: Placeholders['names'],
   keyNames: readonly string[],
@@ -66,7 +66,7 @@ function overlapping(): Error {
 }
 
 /**
- * The updated item; the given one is not changed. Throws ValidationException where a path or a type does
+ * The updated item; the given one is not changed. Throws ValidationException if a path or a type does
  * not fit the item.
  */
 export function applyUpdate(

@@ -15,7 +15,7 @@ import type { Placeholders } from './paths.ts';
 import { ITEM_BYTES_MAX, itemBytes } from './sizes.ts';
 import type { State } from './state.ts';
 import { storableItem } from './storable-values.ts';
-import { type Action, applyUpdate, requireApart } from './updates.ts';
+import { type Action, applyUpdate, requireDisjoint } from './updates.ts';
 
 /** The kinds of writes of one item. */
 export type WriteKind = 'Put' | 'Update' | 'Delete' | 'ConditionCheck';
@@ -36,7 +36,7 @@ export interface Write {
   readonly table: string;
   readonly key: ItemKey;
   readonly put: Item | undefined;
-  /** Bytes of the item that is put; 0 where none is. */
+  /** Bytes of the item that is put; 0 without one. */
   readonly putBytes: number;
   readonly condition: Condition | undefined;
   readonly actions: readonly Action[];
@@ -71,7 +71,7 @@ export function parseWrite(kind: WriteKind, input: WriteInput): Write {
   const putBytes = put === undefined ? 0 : storedBytes(put);
   const placeholders = placeholdersOf(input, [parsedCondition, parsedUpdate]);
   const actions = parsedUpdate?.meaning ?? [];
-  requireApart(actions, placeholders.names, KEY_NAMES);
+  requireDisjoint(actions, placeholders.names, KEY_NAMES);
   return {
     kind,
     table: input.TableName ?? '',
@@ -115,7 +115,7 @@ export function entryOf(entry: TransactWriteItem): readonly [WriteKind, WriteInp
   throw validationFailed('TransactItems can only contain one of Check, Put, Update or Delete');
 }
 
-/** The effect that a write has now. Throws ValidationException where it does not fit the item. */
+/** The effect that a write has now. Throws ValidationException if it does not fit the item. */
 export function evaluate(state: State, write: Write): Change {
   const { kind, table, key, put, putBytes, condition, actions, placeholders } = write;
   const version = state.table(table).find(key.pk, key.sk)?.current;
@@ -136,7 +136,7 @@ export function evaluate(state: State, write: Write): Change {
   return { isRefused, before, after, afterBytes, bytes };
 }
 
-/** Bytes of an item. Throws ValidationException where it is too large to be stored. */
+/** Bytes of an item. Throws ValidationException if it is too large to be stored. */
 function storedBytes(item: Item): number {
   const bytes = itemBytes(item);
   if (bytes <= ITEM_BYTES_MAX) return bytes;

@@ -10,11 +10,11 @@ import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { Random } from '../engine/random.ts';
-import { type About, Caller, pathOf } from './caller.ts';
+import { Caller, type CallSpec, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';
 import type { CallKind } from './history.ts';
 
-/** What a message that is sent is like. */
+/** A message to send. */
 export interface Sent {
   /** Its MessageId. */
   readonly tag: string;
@@ -25,9 +25,9 @@ export interface Sent {
   readonly bytes?: number;
 }
 
-/** Somebody who uses the broker through one process. */
+/** A client that uses the broker through one process. */
 export class Actor extends Caller {
-  /** Sets the wall clock of its process so far ahead of the time of the world. */
+  /** Sets how far the wall clock of its process is ahead of the time of the world, ms. */
   setClock(aheadMs: number): void {
     this.process.aheadMs = aheadMs;
   }
@@ -38,8 +38,8 @@ export class Actor extends Caller {
     const tags = sent.map(({ tag }) => tag);
     const kind = sent.some(({ delayMs }) => delayMs !== undefined) ? 'schedule' : 'send';
     const mayExpire = sent.some(({ timeToLiveMs }) => timeToLiveMs !== undefined);
-    const about: About = { kind, path, text: tags.join(' '), tags, mayExpire };
-    const numbers = await this.ask(about, async () => {
+    const spec: CallSpec = { kind, path, text: tags.join(' '), tags, mayExpire };
+    const numbers = await this.ask(spec, async () => {
       const outgoing = sent.map((one) => this.#outgoing(one));
       const stored = await this.process.broker.send(pathOf(path), outgoing);
       return stored.flatMap(({ sequenceNumber }) =>
@@ -49,7 +49,7 @@ export class Actor extends Caller {
     return numbers ?? [];
   }
 
-  /** Receives at once what there is, up to so many, under a lock. */
+  /** Receives up to `max` available messages under a lock, without waiting. */
   async receive(path: string, max = 1, session?: SessionHandle): Promise<readonly Delivery[]> {
     return await this.#receiveAs('peekLock', path, max, session);
   }
@@ -100,7 +100,7 @@ export class Actor extends Caller {
     });
   }
 
-  /** Completes a message and sends others, all or none. */
+  /** Completes a message and sends others in one transaction. */
   async transact(
     completed: Delivery | undefined,
     sends: Readonly<Record<string, readonly (Sent | string)[]>>,
@@ -123,14 +123,14 @@ export class Actor extends Caller {
           ];
     const text = `${completed === undefined ? '' : `complete ${completed.tag}, `}send ${tags.join(' ')}`;
     const path = completed?.path ?? sent[0]?.path ?? '';
-    const about: About = {
+    const spec: CallSpec = {
       kind: 'transact',
       path,
       text,
       tags,
       ...(completed === undefined ? {} : { delivery: completed }),
     };
-    await this.ask(about, async () => {
+    await this.ask(spec, async () => {
       await this.process.broker.transact({
         operations: [
           ...settled,
@@ -182,16 +182,16 @@ export class Actor extends Caller {
 
   async setState(path: string, session: SessionLock | undefined, state: string): Promise<void> {
     if (session === undefined) return;
-    const about: About = { kind: 'setState', path, text: state, session: session.lockToken };
-    await this.ask(about, () =>
+    const spec: CallSpec = { kind: 'setState', path, text: state, session: session.lockToken };
+    await this.ask(spec, () =>
       this.process.broker.setSessionState(pathOf(path), session, Buffer.from(state)),
     );
   }
 
   async readState(path: string, session: SessionLock | undefined): Promise<void> {
     if (session === undefined) return;
-    const about: About = { kind: 'readState', path, text: '', session: session.lockToken };
-    await this.ask(about, async (call) => {
+    const spec: CallSpec = { kind: 'readState', path, text: '', session: session.lockToken };
+    await this.ask(spec, async (call) => {
       const state = await this.process.broker.sessionState(pathOf(path), session);
       call.answer = Buffer.from(state ?? []).toString();
     });
@@ -234,8 +234,8 @@ export class Actor extends Caller {
     number: bigint,
     sessionId?: string,
   ): Promise<void> {
-    const about: About = { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] };
-    await this.ask(about, async (call) => {
+    const spec: CallSpec = { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] };
+    await this.ask(spec, async (call) => {
       const { broker } = this.process;
       call.answer = String(await broker.operate(pathOf(path), action, [number], sessionId));
     });

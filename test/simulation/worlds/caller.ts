@@ -6,8 +6,8 @@ import type { Call, CallKind, History } from './history.ts';
 import type { WorldProcess } from './process.ts';
 import type { Stage } from './stage.ts';
 
-/** What is asked for. */
-export interface About {
+/** The description of an operation. */
+export interface CallSpec {
   readonly kind: CallKind;
   readonly path: string;
   readonly text: string;
@@ -17,19 +17,19 @@ export interface About {
   readonly mayExpire?: boolean;
 }
 
-/** Asks a process for operations, and notes what it hears. What fails is thrown nowhere. */
+/** Calls the operations of a process and records their outcomes in the history. Never throws their errors. */
 export class Caller {
   readonly name: string;
   readonly process: WorldProcess;
   readonly #stage: Stage;
   readonly #history: History;
-  /** Whether what it does comes before the first choice. */
+  /** Whether its operations belong to the set-up, before the first choice. */
   readonly #isBefore: boolean;
   readonly #hasEnded: (name: string) => Promise<void>;
 
   constructor(
     name: string,
-    parts: {
+    settings: {
       readonly process: WorldProcess;
       readonly stage: Stage;
       readonly history: History;
@@ -38,79 +38,79 @@ export class Caller {
     },
   ) {
     this.name = name;
-    this.process = parts.process;
-    this.#stage = parts.stage;
-    this.#history = parts.history;
-    this.#isBefore = parts.isBefore ?? false;
-    this.#hasEnded = parts.hasEnded ?? (async () => {});
+    this.process = settings.process;
+    this.#stage = settings.stage;
+    this.#history = settings.history;
+    this.#isBefore = settings.isBefore ?? false;
+    this.#hasEnded = settings.hasEnded ?? (async () => {});
   }
 
-  /** Resolves when another actor has heard of all that it asked. */
+  /** Resolves when another actor's script has ended. */
   async after(name: string): Promise<void> {
     await this.#hasEnded(name);
   }
 
-  /** The same, and until then its process is frozen: its monotonic clock stands still meanwhile. */
+  /** The same; until then the process is frozen, and its monotonic clock stops. */
   async frozenUntilAfter(name: string): Promise<void> {
     const since = this.now();
     await this.after(name);
     this.process.standStill(this.now() - since);
   }
 
-  /** Lets time pass, for everybody: when it does is a matter of choice. */
+  /** Lets time pass in the whole world; the explorer chooses when. */
   async pass(ms: number): Promise<void> {
     if (this.#isBefore) this.#stage.time.now += ms;
     else await this.#stage.pass(this.name, ms);
   }
 
-  /** The instant, epoch ms. */
+  /** The time of the world, epoch ms. */
   protected now(): number {
     return this.#stage.time.now;
   }
 
-  /** Undefined = it was refused, or failed. */
+  /** Runs an operation and records its outcome. Returns undefined if it was refused or failed. */
   protected async ask<Value>(
-    about: About,
+    spec: CallSpec,
     work: (call: Call) => Promise<Value>,
   ): Promise<Value | undefined> {
     if (!this.#isBefore) await this.#stage.turn(this.process, this.name);
     const { time, events } = this.#stage;
     const call: Call = {
       tags: [],
-      ...about,
+      ...spec,
       actor: this.name,
       start: this.#isBefore ? -1 : events.length,
       startAt: time.now,
       end: Number.POSITIVE_INFINITY,
       endAt: Number.POSITIVE_INFINITY,
-      heard: 'unknown',
-      code: 'nothing heard',
+      outcome: 'unknown',
+      code: 'no answer',
       deliveries: [],
       answer: 'done',
     };
     this.#history.calls.push(call);
-    const heard = await outcomeOf(work(call));
+    const result = await outcomeOf(work(call));
     call.end = this.#isBefore ? -1 : events.length;
     call.endAt = time.now;
-    if ('value' in heard) {
-      call.heard = 'done';
-      return heard.value;
+    if ('value' in result) {
+      call.outcome = 'done';
+      return result.value;
     }
-    const { error } = heard;
-    call.heard = heardOf(error);
+    const { error } = result;
+    call.outcome = outcomeOfError(error);
     call.code = error instanceof BrokerError ? error.code : String((error as Error).stack);
     return undefined;
   }
 }
 
-function heardOf(error: unknown): Call['heard'] {
+function outcomeOfError(error: unknown): Call['outcome'] {
   if (!(error instanceof BrokerError)) return 'failed';
   return error.code === 'ServiceTimeout' ? 'unknown' : 'refused';
 }
 
 const paths = new Map<string, EntityPath>();
 
-/** A path, read once. */
+/** Parses a path, each text once. */
 export function pathOf(text: string): EntityPath {
   const known = paths.get(text) ?? parseEntityPath(text);
   paths.set(text, known);

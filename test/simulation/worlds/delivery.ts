@@ -1,20 +1,20 @@
 import type { ReceivedMessage, SessionHandle } from '../../../shared/broker/broker.ts';
 
-/** A message that was handed to an actor. */
+/** A message that an actor received. */
 export interface Delivery {
   /** Its MessageId. */
   readonly tag: string;
   readonly path: string;
   readonly sequenceNumber: bigint;
   readonly failedDeliveries: number;
-  /** Absent where it was removed as it was handed out. */
+  /** Absent if the message was received and deleted. */
   readonly lockToken?: string;
   /** Epoch ms. */
   readonly lockedUntil?: number;
   readonly session?: SessionHandle;
 }
 
-/** A message that was received, as actors keep it. */
+/** The delivery of a received message. */
 export function deliveryOf(
   path: string,
   one: ReceivedMessage,

@@ -39,7 +39,7 @@ function describeInput(input: Input): string {
   return `${key['pk']?.S} ${key['sk']?.S}${change}${when}`;
 }
 
-/** An expression with its names and values put in. */
+/** An expression with its placeholders replaced by names and values. */
 function filled(input: Input, expression: string): string {
   return expression.replaceAll(/[#:]\w+/g, (placeholder) => {
     const value = input.ExpressionAttributeValues?.[placeholder];
@@ -49,7 +49,7 @@ function filled(input: Input, expression: string): string {
   });
 }
 
-/** A value, short enough for a line. */
+/** A value as a short text. */
 function show(value: unknown): string {
   const text = JSON.stringify(value, (_, inner: unknown) =>
     inner instanceof Uint8Array ? Buffer.from(inner).toString('hex') : inner,

@@ -3,48 +3,48 @@ import { pathOf } from './caller.ts';
 import { checkHistory } from './checks/check.ts';
 import type { History } from './history.ts';
 import { TABLES, type WorldProcess } from './process.ts';
-import { type Asked, Stage } from './stage.ts';
+import { type SentRequest, Stage } from './stage.ts';
 import type { World } from './world.ts';
 
-/** A message that was still there at the end. */
+/** A message that existed at the end. */
 export interface Found {
   readonly tag: string;
-  /** With its sub-queue; ` deferred` behind it for one that was deferred. */
+  /** The path with its sub-queue, and ` deferred` after it for a deferred message. */
   readonly path: string;
   readonly failedDeliveries: number;
   readonly sequenceNumber: bigint;
 }
 
-/** How a run ended. */
+/** The result of a run. */
 export interface Ended {
   readonly history: History;
   readonly found: readonly Found[];
-  readonly requests: readonly Asked[];
-  /** What actors heard and what was left: the same for runs that differ in nothing that matters. */
+  readonly requests: readonly SentRequest[];
+  /** The outcomes of all calls and the messages left, as a text that is the same for equivalent runs. */
   readonly outcome: string;
   readonly violations: readonly string[];
 }
 
-/** What a newcomer finds in tables that are as they are. */
-interface Rest {
+/** What a new process finds in the tables. */
+interface Leftovers {
   readonly found: readonly Found[];
   readonly violations: readonly string[];
 }
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** All locks have run out by then, ms. */
+/** After this time all locks have expired, ms. */
 const CALM_MS = 6 * MINUTE;
-/** When the sweep runs at the end, ms after the last time: often enough for all that it does in steps. */
+/** The pauses before the final sweeps, ms: often enough for all that the sweep does in steps. */
 const SWEEPS_MS = [MINUTE, 11 * MINUTE, 11 * MINUTE, DAY, DAY, 9 * DAY];
 const PAGE = 100;
 const ROUNDS_MAX = 60;
 const DEAD_LETTERS = '/$DeadLetterQueue';
 
-/** What comes after the runs of a world. Runs that leave the same behind are looked at once. */
+/** Ends the runs of a world. Runs that leave the same tables are drained once. */
 export class Ending {
   readonly #world: World;
-  readonly #known = new Map<string, Rest>();
+  readonly #known = new Map<string, Leftovers>();
 
   constructor(world: World) {
     this.#world = world;
@@ -56,41 +56,41 @@ export class Ending {
     { given, stuck }: { readonly given: unknown; readonly stuck: readonly string[] },
   ): Promise<Ended> {
     const snapshot = stage.snapshot();
-    const key = `${snapshot.at} ${JSON.stringify(snapshot.items, withoutNames)}`;
-    const rest = this.#known.get(key) ?? (await this.#drain(new Stage({ snapshot })));
-    this.#known.set(key, rest);
-    const { found } = rest;
+    const key = `${snapshot.at} ${JSON.stringify(snapshot.items, withoutRandom)}`;
+    const leftovers = this.#known.get(key) ?? (await this.#drain(new Stage({ snapshot })));
+    this.#known.set(key, leftovers);
+    const { found } = leftovers;
     const left = found.map(({ tag, path, failedDeliveries: n }) => `${tag} in ${path} (${n})`);
     const outcome = `${history.outcome()} | ${left.sort().join(', ')}`;
     const ended: Ended = { history, found, requests: stage.requests, outcome, violations: [] };
     const violations = [
-      ...stuck.map((name) => `${name} never heard an answer.`),
+      ...stuck.map((name) => `${name} never got an answer.`),
       ...stage.faults
         .filter(isUnexpected)
-        .map((error) => `Behind an answer: ${(error as Error).stack}`),
-      ...rest.violations,
+        .map((error) => `After an answer: ${(error as Error).stack}`),
+      ...leftovers.violations,
       ...checkHistory(history, found, this.#world),
       ...(this.#world.check?.(ended, given) ?? []),
     ];
     return { ...ended, violations };
   }
 
-  async #drain(stage: Stage): Promise<Rest> {
+  async #drain(stage: Stage): Promise<Leftovers> {
     stage.time.now += CALM_MS;
-    const newcomer = new Newcomer(stage, this.#world);
+    const receiver = new FinalReceiver(stage, this.#world);
     try {
-      await stage.until(newcomer.receiveAll());
-      const left = await stage.until(newcomer.clear());
-      return { found: newcomer.found, violations: left };
+      await stage.until(receiver.receiveAll());
+      const left = await stage.until(receiver.clear());
+      return { found: receiver.found, violations: left };
     } catch (error) {
-      const why = `When all was calm, a newcomer failed: ${(error as Error).stack}`;
-      return { found: newcomer.found, violations: [why] };
+      const why = `At the end a new process failed: ${(error as Error).stack}`;
+      return { found: receiver.found, violations: [why] };
     }
   }
 }
 
-/** Receives what is left, and has the sweep clear up. */
-class Newcomer {
+/** A new process that receives all messages left, and then runs the sweep. */
+class FinalReceiver {
   readonly found: Found[] = [];
   readonly #stage: Stage;
   readonly #process: WorldProcess;
@@ -103,14 +103,14 @@ class Newcomer {
   }
 
   async receiveAll(): Promise<void> {
-    // What is left half done where something went wrong is the sweep's; else all can be had without it.
+    // After faults the sweep finishes what processes left unfinished; without faults it must not be needed.
     for (let i = 0; i < ((this.#world.faults ?? []).length > 0 ? 2 : 0); i++) {
       await this.#process.sweep();
       this.#stage.time.now += 2 * MINUTE;
     }
     for (const [path, settings] of Object.entries(this.#world.entities)) {
       if (settings.kind === 'topic') continue;
-      const description = (await this.#process.parts.store.read(path))?.description;
+      const description = (await this.#process.dependencies.store.read(path))?.description;
       if (description === undefined || description.kind === 'topic') continue;
       if (description.forwardTo !== undefined) continue;
       if (settings.requiresSession === true) await this.#receiveSessions(path);
@@ -122,7 +122,7 @@ class Newcomer {
     }
   }
 
-  /** Returns what nothing explains. */
+  /** Runs the final sweeps; returns a violation for each item that belongs to nothing. */
   async clear(): Promise<readonly string[]> {
     const { time, database } = this.#stage;
     for (const ms of SWEEPS_MS) {
@@ -133,8 +133,8 @@ class Newcomer {
     const entities = database.items(TABLES.entities);
     const ids = new Set(entities.map((item) => item['id']?.S));
     const isExplained = (pk: string, sk: string) => {
-      const [id, rest = ''] = pk.split('.');
-      return ids.has(id) && (sk === 'head' || /^\d+k$/.test(rest));
+      const [id, leftovers = ''] = pk.split('.');
+      return ids.has(id) && (sk === 'head' || /^\d+k$/.test(leftovers));
     };
     const keys = (table: string) =>
       database.items(table).map((item) => ({ pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' }));
@@ -154,7 +154,7 @@ class Newcomer {
         ...(session === undefined ? {} : { session }),
       });
       if (messages.length === 0) return;
-      for (const one of messages) this.#note(one, path);
+      for (const one of messages) this.#record(one, path);
       const settlements = messages.map((one) => ({
         lockToken: 'lockToken' in one ? one.lockToken : '',
         action: { kind: 'complete' } as const,
@@ -183,10 +183,10 @@ class Newcomer {
     if (sequenceNumbers.length === 0) return;
     const options = { mode: 'receiveAndDelete', sequenceNumbers } as const;
     const messages = await broker.receiveDeferred(pathOf(path), options);
-    for (const one of messages) this.#note(one, `${path} deferred`);
+    for (const one of messages) this.#record(one, `${path} deferred`);
   }
 
-  #note({ message, failedDeliveries, sequenceNumber }: ReceivedMessage, path: string): void {
+  #record({ message, failedDeliveries, sequenceNumber }: ReceivedMessage, path: string): void {
     this.found.push({ tag: message.messageId, path, failedDeliveries, sequenceNumber });
   }
 }
@@ -195,10 +195,10 @@ function isUnexpected(error: unknown): boolean {
   return !(error instanceof Error && error.name === 'BrokerError');
 }
 
-/** What is drawn at random, by which nothing is decided any more: tags of locks, stamps, tokens. */
+/** Attributes with random values that no longer decide anything: tags of locks, stamps, tokens. */
 const RANDOM = new Set(['t', 'x', 'k', 'r', 'id']);
 
-function withoutNames(key: string, value: unknown): unknown {
+function withoutRandom(key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   const isRandom = RANDOM.has(key) && (value as { readonly B?: unknown }).B !== undefined;
   return isRandom ? undefined : value;

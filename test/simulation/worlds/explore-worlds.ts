@@ -4,36 +4,36 @@ import { type Choice, explore, replay } from './explore.ts';
 import { choicesOf, choicesText, timeline } from './timeline.ts';
 import { PreparedWorld, type World, type WorldRun } from './world.ts';
 
-/** How many orders of one world are run at most. */
+/** The most orders that are run of one world. */
 const RUNS_MAX = { usual: 3000, search: 200_000 };
 
 export interface ExploreWorldsSettings {
-  /** All worlds together, in seconds of a core. */
+  /** The time for all worlds together, in seconds of a core. */
   readonly secondsMax: number;
-  /** Whether large worlds are explored, too, and all of them further. */
+  /** Whether to explore the large worlds, too, and all worlds further. */
   readonly isSearch?: boolean;
-  /** Whether to leave the other worlds out once something does not hold in one. */
+  /** Whether to stop at the first world with a violation. */
   readonly stopsAtFirst?: boolean;
-  /** Only worlds whose name holds this. */
+  /** Explores only worlds whose name contains this text. */
   readonly only?: string | undefined;
 }
 
-/** What the exploration of a world came to. */
+/** The result of the exploration of a world. */
 export interface WorldReport {
   readonly name: string;
-  /** Orders that were run to their end, each different in something that can matter. */
+  /** The orders that were run to their end, no two of them equivalent. */
   readonly runs: number;
-  /** Instants at which there was something to choose. */
+  /** The instants with a choice. */
   readonly states: number;
-  /** How many different things actors heard, with what was left in the end. */
+  /** The number of different outcomes. */
   readonly outcomes: number;
-  /** Whether there is no other order. */
+  /** Whether all orders were explored. */
   readonly isComplete: boolean;
-  /** The first order in which something does not hold, as a text. */
+  /** The first run with a violation, as a text. */
   readonly violation?: string;
 }
 
-/** Explores all small worlds, one after the other, each until something does not hold. */
+/** Explores all small worlds, one after the other, each until its first violation. */
 export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
   readonly reports: readonly WorldReport[];
   readonly violations: readonly string[];
@@ -46,7 +46,7 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
   const reports: WorldReport[] = [];
   for (const [i, world] of chosen.entries()) {
     const now = coreMs();
-    // What quick worlds leave over is for those that come later.
+    // Time that quick worlds do not use is left for later ones.
     const share = now + (4 * Math.max(0, until - now)) / (chosen.length - i + 3);
     const runsMax = isSearch ? RUNS_MAX.search : (world.runsMax ?? RUNS_MAX.usual);
     const report = await exploreWorld(world, { runsMax, until: share });
@@ -59,13 +59,13 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
   return { reports, violations };
 }
 
-/** What this process has had of a core, ms: other processes do not slow it down. */
+/** The core time of this process, ms, which does not depend on the load of the machine. */
 function coreMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Explores one world. `reduces` = false: every order, also of what cannot matter. */
+/** Explores one world. With `reduces` = false it also runs equivalent orders. */
 export async function exploreWorld(
   world: World,
   settings: { readonly runsMax: number; readonly until?: number; readonly reduces?: boolean },
@@ -95,7 +95,7 @@ export async function exploreWorld(
   };
 }
 
-/** Runs a world once, by the choices that a failure printed; returns a text of what happened. */
+/** Runs a world once with the choices that a failure printed; returns the history as a text. */
 export async function replayWorld(name: string, choices: string): Promise<string> {
   const world = catalogue.find((one) => one.name === name);
   if (world === undefined) throw new Error(`There is no world '${name}'.`);
@@ -122,7 +122,7 @@ async function describe(
   ].join('\n');
 }
 
-/** Leaves out choices from the end that would be made anyway. */
+/** Leaves out choices at the end that a replay makes by default. */
 async function shortened(
   prepared: PreparedWorld,
   choices: readonly Choice[],

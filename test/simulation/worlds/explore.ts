@@ -1,57 +1,57 @@
-import { meet } from './footprint.ts';
-import type { Event, Fault, Pending, Way } from './happenings.ts';
+import type { Event, Fault, Pending, Way } from './events.ts';
+import { areInConflict } from './footprint.ts';
 import type { Stage } from './stage.ts';
 
-/** A choice: which of the things that can happen does, and how. */
+/** A choice: which pending event happens, and how. */
 export interface Choice {
   readonly number: number;
   readonly way: Way;
 }
 
-/** One run of a world, from the beginning. */
+/** One run of a world, from its start. */
 export interface Run {
   readonly stage: Stage;
-  /** Where nothing is left to choose: lets a timer ring. False = the run is over. */
+  /** Lets a timer ring when no event is pending. Returns false if the run is over. */
   goOn(): Promise<boolean>;
 }
 
 export interface ExploreSettings {
-  /** What can go wrong, once in a run. */
+  /** The possible faults, of which a run has at most one. */
   readonly faults: readonly Fault[];
   readonly runsMax: number;
   readonly isOver?: () => boolean;
-  /** Without it every order is run. */
+  /** Whether to run only one of several equivalent orders. */
   readonly reduces: boolean;
 }
 
 export interface Explored {
-  /** Orders that were run to their end. */
+  /** The orders that were run to their end. */
   readonly runs: number;
-  /** Runs that were given up since all that they could still show had been seen. */
-  readonly givenUp: number;
-  /** Instants at which there was something to choose. */
+  /** The runs that were abandoned because everything that could follow had been explored. */
+  readonly abandoned: number;
+  /** The instants with a choice. */
   readonly states: number;
   readonly isComplete: boolean;
 }
 
-/** An instant at which something was chosen. */
+/** An instant with a choice. */
 interface Node {
   readonly enabled: readonly Pending[];
-  /** What need not be chosen, since all that can follow from it was seen. */
+  /** The sleep set: events that need not be chosen, because all that can follow from them was explored. */
   readonly asleep: Map<number, Pending>;
-  /** What is to be chosen at some time. */
+  /** The backtrack set: the events to choose here in some run. */
   readonly wanted: Set<number>;
   readonly mayFail: boolean;
-  /** The place in the run of what was chosen. */
+  /** The index of the chosen event in the run. */
   readonly place: number;
   chosen: Choice;
   waysLeft: Way[];
 }
 
 /**
- * Runs a world in every order of what it asks of the tables; of orders that differ only by requests whose order
- * cannot matter, in one (dynamic partial-order reduction with sleep sets). `start` begins a run from the beginning,
- * and does the same thing each time; `over` is told of each run that has come to its end, with its choices.
+ * Runs a world in every order of its requests to the tables, but in only one of the orders that differ by
+ * independent requests (dynamic partial-order reduction with sleep sets). `start` starts a run, always in the
+ * same state; `over` is called with each run at its end and its choices, and returns whether to go on.
  */
 export async function explore<Begun extends Run>(
   start: () => Promise<Begun>,
@@ -59,9 +59,9 @@ export async function explore<Begun extends Run>(
   over: (run: Begun, choices: readonly Choice[]) => Promise<boolean>,
 ): Promise<Explored> {
   const path: Node[] = [];
-  const counts = { runs: 0, givenUp: 0, states: 0 };
+  const counts = { runs: 0, abandoned: 0, states: 0 };
   let isComplete = false;
-  while (counts.runs + counts.givenUp < settings.runsMax && settings.isOver?.() !== true) {
+  while (counts.runs + counts.abandoned < settings.runsMax && settings.isOver?.() !== true) {
     const run = await start();
     const known = path.length;
     for (const { chosen } of path) {
@@ -70,8 +70,8 @@ export async function explore<Begun extends Run>(
     }
     const isWhole = await extend(run, path, settings);
     counts.states += path.length - known;
-    if (settings.reduces) noteRaces(run.stage.events, path, Math.max(0, known - 1));
-    if (!isWhole) counts.givenUp++;
+    if (settings.reduces) addRaces(run.stage.events, path, Math.max(0, known - 1));
+    if (!isWhole) counts.abandoned++;
     else {
       counts.runs++;
       const choices = path.map(({ chosen }) => chosen);
@@ -86,14 +86,14 @@ export async function explore<Begun extends Run>(
 }
 
 /**
- * What happens as soon as it can where nothing else is chosen: operations begin late, so that as many as possible
- * come after those that others have heard of, and pauses end when nothing else is left.
+ * Whether an event happens as soon as it can by default. Operations begin late, so that as many as possible
+ * begin after the answers of others, and pauses end when no other event is left.
  */
 function isSoon({ isStart, isPause }: Pending): boolean {
   return isStart !== true && isPause !== true;
 }
 
-/** Replays choices; what they do not say happens as soon as it can, and operations begin late. */
+/** Replays choices, and then makes the default choices of `isSoon`. */
 export async function replay<Begun extends Run>(
   start: () => Promise<Begun>,
   choices: readonly Choice[],
@@ -109,13 +109,13 @@ export async function replay<Begun extends Run>(
   return run;
 }
 
-/** Has timers ring until there is something to choose. False = the run is over. */
+/** Lets timers ring until there is a choice. Returns false if the run is over. */
 async function settle(run: Run): Promise<boolean> {
   while (run.stage.pending.size === 0) if (!(await run.goOn())) return false;
   return true;
 }
 
-/** Goes on to the end of a run. False = it was given up. */
+/** Continues a run to its end with default choices. Returns false if it was abandoned. */
 async function extend(run: Run, path: Node[], settings: ExploreSettings): Promise<boolean> {
   const { stage } = run;
   while (await settle(run)) {
@@ -150,7 +150,7 @@ function choose({ number, isWrite }: Pending, mayFail: boolean, { faults }: Expl
   return { chosen, waysLeft: mayFail && isWrite ? [...faults] : [] };
 }
 
-/** Takes the last choice that can be made otherwise. False = there is none left. */
+/** Changes the last choice that has an unexplored alternative. Returns false if there is none. */
 function backtrack(path: Node[], settings: ExploreSettings): boolean {
   for (let node = path.at(-1); node !== undefined; path.pop(), node = path.at(-1)) {
     const { enabled, asleep, wanted, chosen, mayFail } = node;
@@ -174,11 +174,11 @@ type Step = Pick<Event | Pending, 'kind' | 'process' | 'footprint' | 'memory'> &
   readonly way?: Way;
 };
 
-/** Whether the order of two steps, either of which could come first, can matter. */
+/** Whether the order of two steps can matter. */
 function areDependent(a: Step, b: Step): boolean {
   if (a.kind !== 'request' || b.kind !== 'request') return true;
   if (a.process === b.process && (a.memory !== undefined || ends(a) || ends(b))) return true;
-  return meet(a.footprint, b.footprint);
+  return areInConflict(a.footprint, b.footprint);
 }
 
 function ends({ way }: Step): boolean {
@@ -186,10 +186,10 @@ function ends({ way }: Step): boolean {
 }
 
 /**
- * Finds each pair of steps that could have come the other way round, and has the other order run. `from` = the
- * first choice that is new.
+ * Finds each pair of dependent steps that could have happened in the other order, and adds that order to the
+ * backtrack sets. `from` = the first new choice.
  */
-function noteRaces(events: readonly Event[], path: readonly Node[], from: number): void {
+function addRaces(events: readonly Event[], path: readonly Node[], from: number): void {
   const nodes = new Map(path.map((node) => [node.place, node]));
   const before: bigint[] = [];
   const firstNew = path[from]?.place ?? 0;
@@ -204,20 +204,20 @@ function noteRaces(events: readonly Event[], path: readonly Node[], from: number
       known |= bit | (before[i] ?? 0n);
       const node = nodes.get(i);
       const isRace = !isCause && j >= firstNew && later.kind !== 'timer' && node !== undefined;
-      if (isRace) wantOtherOrder(events, { i, j, before: [...before, known] }, node);
+      if (isRace) addOtherOrder(events, { i, j, before: [...before, known] }, node);
     }
     before.push(known);
   }
 }
 
-/** Has something chosen at a node by which the later of two steps comes first. */
-function wantOtherOrder(
+/** Adds a choice to a node's backtrack set that lets the later of two steps happen first. */
+function addOtherOrder(
   events: readonly Event[],
   { i, j, before }: { readonly i: number; readonly j: number; readonly before: readonly bigint[] },
   node: Node,
 ): void {
   const isBefore = (a: number, b: number) => ((before[b] ?? 0n) & (1n << BigInt(a))) !== 0n;
-  // What came after the earlier step and does not need it, and then the later step.
+  // The steps after the earlier one that do not depend on it, and the later step.
   const others: number[] = [];
   for (let k = i + 1; k < j; k++) if (!isBefore(i, k)) others.push(k);
   others.push(j);

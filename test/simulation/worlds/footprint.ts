@@ -3,19 +3,19 @@ import { keyConditionOf } from '../tables/expressions.ts';
 import type { NetworkRequest } from '../tables/network.ts';
 import { textOrder } from '../tables/text-order.ts';
 
-/** Items that a request reads or writes: those of one collection between two sort keys, both included. */
-interface Touch {
+/** A range of items that a request reads or writes: one collection, between two sort keys, both included. */
+interface Access {
   readonly collection: string;
   readonly from: string;
   readonly to: string;
   readonly isWrite: boolean;
 }
 
-/** All that a request touches. */
-export type Footprint = readonly Touch[];
+/** The items that a request reads or writes. */
+export type Footprint = readonly Access[];
 
-/** Whether the order of two requests can matter to the tables: one writes what the other touches. */
-export function meet(a: Footprint, b: Footprint): boolean {
+/** Whether one request writes items that the other one reads or writes, so that their order can matter. */
+export function areInConflict(a: Footprint, b: Footprint): boolean {
   return a.some((one) =>
     b.some(
       (other) =>
@@ -27,9 +27,9 @@ export function meet(a: Footprint, b: Footprint): boolean {
   );
 }
 
-/** What a request touched that has changed nothing. */
+/** The footprint of a write that changed nothing. */
 export function asRead(footprint: Footprint): Footprint {
-  return footprint.map((touch) => ({ ...touch, isWrite: false }));
+  return footprint.map((access) => ({ ...access, isWrite: false }));
 }
 
 interface Input {
@@ -47,7 +47,7 @@ type BatchTable =
   | { readonly Keys: readonly Key[] }
   | readonly { readonly PutRequest?: { Item: Key }; readonly DeleteRequest?: { Key: Key } }[];
 
-/** What a request touches, at most: whether its condition holds is not considered. */
+/** The largest possible footprint of a request, as if its condition held. */
 export function footprintOf({ name, input }: Pick<NetworkRequest, 'name' | 'input'>): Footprint {
   const request = input as Input;
   if (request.KeyConditionExpression !== undefined) {
@@ -58,22 +58,22 @@ export function footprintOf({ name, input }: Pick<NetworkRequest, 'name' | 'inpu
   if (request.TransactItems !== undefined) {
     return request.TransactItems.flatMap((entry) =>
       Object.entries(entry).map(([kind, one]) =>
-        touchOf(one.TableName, one.Key ?? one.Item, kind !== 'ConditionCheck'),
+        accessOf(one.TableName, one.Key ?? one.Item, kind !== 'ConditionCheck'),
       ),
     );
   }
   if (request.RequestItems !== undefined) {
     return Object.entries(request.RequestItems).flatMap(([table, batch]) =>
       'Keys' in batch
-        ? batch.Keys.map((key) => touchOf(table, key, false))
-        : batch.map((one) => touchOf(table, one.PutRequest?.Item ?? one.DeleteRequest?.Key, true)),
+        ? batch.Keys.map((key) => accessOf(table, key, false))
+        : batch.map((one) => accessOf(table, one.PutRequest?.Item ?? one.DeleteRequest?.Key, true)),
     );
   }
   const isWrite = name !== 'GetItemCommand';
-  return [touchOf(request.TableName, request.Key ?? request.Item, isWrite)];
+  return [accessOf(request.TableName, request.Key ?? request.Item, isWrite)];
 }
 
-function touchOf(table: string | undefined, key: Key | undefined, isWrite: boolean): Touch {
+function accessOf(table: string | undefined, key: Key | undefined, isWrite: boolean): Access {
   const order = textOrder(key?.['sk']?.S ?? '');
   return { collection: `${table} ${key?.['pk']?.S}`, from: order, to: order, isWrite };
 }

@@ -1,31 +1,31 @@
 import type { Delivery } from './delivery.ts';
 
-/** One operation that an actor asked for, and what it heard. */
+/** One operation of an actor, with its outcome. */
 export interface Call {
   readonly actor: string;
   readonly kind: CallKind;
   readonly path: string;
-  /** What timelines show of it. */
+  /** Its text in timelines. */
   readonly text: string;
-  /** How many events there had been when it began; -1 = before the first choice. */
+  /** The number of events before its start; -1 = before the first choice. */
   readonly start: number;
   readonly startAt: number;
-  /** Infinite as long as nothing was heard. */
+  /** The number of events before its end; infinite until then. */
   end: number;
   endAt: number;
-  /** `unknown` = perhaps done; `failed` = something that is no refusal. */
-  heard: 'done' | 'refused' | 'unknown' | 'failed';
+  /** `unknown` = it may be done; `failed` = an unexpected error. */
+  outcome: 'done' | 'refused' | 'unknown' | 'failed';
   code?: string;
-  /** What was sent or named: the MessageIds. */
+  /** The MessageIds of the messages that were sent or named. */
   readonly tags: readonly string[];
   readonly delivery?: Delivery;
   /** The token of the session's lock. */
   session?: string;
-  /** Whether something that was sent has a time to live of its own. */
+  /** Whether a sent message has its own time to live. */
   readonly mayExpire?: boolean;
   deliveries: readonly Delivery[];
   lockedUntil?: number;
-  /** What timelines and outcomes show of the answer. */
+  /** The text of the answer in timelines and outcomes. */
   answer: string;
 }
 
@@ -54,7 +54,7 @@ export type CallKind =
   | 'operate'
   | 'sweep';
 
-/** Everything that actors asked and heard. */
+/** All operations of the actors of a run. */
 export class History {
   readonly calls: Call[] = [];
 
@@ -62,20 +62,20 @@ export class History {
     return this.calls.filter(({ kind }) => kinds.includes(kind));
   }
 
-  /** Whether something of a kind may have happened, at whatever time. */
+  /** Whether an operation of one of the kinds may have taken effect. */
   mayHave(...kinds: readonly CallKind[]): boolean {
-    return this.of(...kinds).some(({ heard }) => heard !== 'refused');
+    return this.of(...kinds).some(({ outcome }) => outcome !== 'refused');
   }
 
-  /** What all actors heard, without what is different each time. */
+  /** The outcomes of all operations, without parts that differ each time. */
   outcome(): string {
     const sorted = [...this.calls].sort((a, b) =>
       a.actor < b.actor ? -1 : a.actor > b.actor ? 1 : 0,
     );
     return sorted
       .filter(({ start }) => start >= 0)
-      .map(({ actor, kind, heard, code, answer }) => {
-        const how = heard === 'done' ? answer : `${heard} ${code ?? ''}`;
+      .map(({ actor, kind, outcome, code, answer }) => {
+        const how = outcome === 'done' ? answer : `${outcome} ${code ?? ''}`;
         return `${actor} ${kind}: ${how}`;
       })
       .join('; ');

@@ -1,9 +1,9 @@
 import { exploreWorlds, replayWorld } from './explore-worlds.ts';
 
 /**
- * Explores the small worlds by hand: `DYNABUS_WORLD` = part of a name, `DYNABUS_CHOICES` = repeats one run of it,
- * `DYNABUS_WORLD_SECONDS` = how long. `--search` explores the large ones, too; `--first` ends at the first
- * world in which something does not hold.
+ * Explores the small worlds from the command line. `DYNABUS_WORLD` selects worlds by a part of their name,
+ * `DYNABUS_CHOICES` repeats one run, `DYNABUS_WORLD_SECONDS` sets the time. `--search` explores the large
+ * worlds, too; `--first` stops at the first world with a violation.
  */
 const {
   DYNABUS_WORLD: only,

@@ -8,7 +8,7 @@ import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
-import { compressionAtOnce } from '../engine/compression.ts';
+import { synchronousCompression } from '../engine/compression.ts';
 import { Random } from '../engine/random.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
@@ -18,24 +18,24 @@ import { ProcessScheduler, type TakePause, type WorldTime } from './time.ts';
 export const TABLES: TableNames = { entities: 'entities', messages: 'messages' };
 const NAMESPACE = 'worlds';
 
-/** What a process is started with. */
+/** The settings of a process. */
 export interface ProcessSettings {
   readonly name: string;
   readonly time: WorldTime;
   readonly database: SimulatedDatabase;
-  /** Carries its requests; random numbers are the process's own. */
+  /** Carries its requests to the tables. */
   readonly carry: Network['carry'];
   readonly takePause: TakePause;
-  /** Is told what fails behind answers. */
+  /** Called with each error of background work. */
   readonly reportFault: (error: unknown) => void;
 }
 
-/** A process of a world: a whole composition without its routes, with a memory of its own. */
+/** A process of a world: the product's dependencies, without HTTP routes, with its own memory. */
 export class WorldProcess {
   readonly name: string;
-  readonly parts: ComposedDependencies;
+  readonly dependencies: ComposedDependencies;
   readonly sweep: () => Promise<boolean>;
-  /** How far its wall clock is ahead of the time of its world, ms. */
+  /** The wall clock minus the time of the world, ms. */
   aheadMs = 0;
   readonly #scheduler: ProcessScheduler;
   #management: Management | undefined;
@@ -46,7 +46,7 @@ export class WorldProcess {
     const random = new Random(name);
     const network: Network = {
       carry,
-      // The next try is a request like any other: when it comes is a matter of choice.
+      // The next try is a pending request; the explorer chooses when it is executed.
       pause: async () => {},
       random: () => random.fraction(),
     };
@@ -57,22 +57,23 @@ export class WorldProcess {
       clock: { now: () => time.now + this.aheadMs },
       random,
       scheduler: this.#scheduler,
-      compression: compressionAtOnce,
+      compression: synchronousCompression,
       rootKey: 'none',
       leaseMs: LEASE_MS.deployed,
       receiveWaitMsMax: 60_000,
       reportFault,
     };
-    this.parts = composeDependencies(settings);
-    this.sweep = sweepOf(this.parts);
+    this.dependencies = composeDependencies(settings);
+    this.sweep = sweepOf(this.dependencies);
   }
 
   get broker(): Broker {
-    return this.parts.broker;
+    return this.dependencies.broker;
   }
 
   get management(): Management {
-    const { clock, random, documents, namespace, store, counts, beginForwarding } = this.parts;
+    const { clock, random, documents, namespace, store, counts, beginForwarding } =
+      this.dependencies;
     this.#management ??= new Management({
       entities: store,
       rules: new DynamoRuleStore(documents, namespace, store),
@@ -89,18 +90,18 @@ export class WorldProcess {
     return this.#scheduler.isOver;
   }
 
-  /** Sets its monotonic clock back, as if it had stood still so long. */
+  /** Sets the monotonic clock back by `ms`, as if it had been stopped for that time. */
   standStill(ms: number): void {
     this.#scheduler.behindMs += ms;
   }
 
-  /** Ends the process: nothing that waits in it ever goes on. */
+  /** Ends the process: no timer or request of it continues. */
   end(): void {
     this.#scheduler.isOver = true;
   }
 }
 
-/** Carries a request at once, and loses nothing. */
+/** Executes a request at once, without faults. */
 export const directly: Network['carry'] = async (_, arrive) => {
   const arrived = arrive();
   return 'answer' in arrived ? arrived.answer : arrived.finish();

@@ -1,13 +1,13 @@
 import type { Item } from '../tables/database.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
 import type { Arrived, NetworkRequest } from '../tables/network.ts';
+import type { Event, Pending, Upcoming, Way } from './events.ts';
 import { asRead } from './footprint.ts';
-import type { Event, Pending, Upcoming, Way } from './happenings.ts';
+import { type Outcome, PendingRequest } from './pending-request.ts';
 import { directly, TABLES, WorldProcess } from './process.ts';
-import { type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
 import { promisesSettled, WorldTime } from './time.ts';
 
-/** What the tables hold, and when. */
+/** The items of the tables at an instant. */
 export interface Snapshot {
   readonly at: number;
   readonly items: readonly { readonly table: string; readonly item: Item }[];
@@ -15,36 +15,36 @@ export interface Snapshot {
 
 export interface StageSettings {
   readonly snapshot?: Snapshot | undefined;
-  /** Whether a transaction has two halves, between which others meet its conflicts. */
+  /** Whether prepare and commit of a transaction are two events, between which others conflict with it. */
   readonly splitsTransactions?: boolean | undefined;
-  /** Whether a short pause of a process ends at any instant, as if others were slow; time stands still. */
+  /** Whether a short pause ends at any event without time passing, as if the other processes were slow. */
   readonly endsPauses?: boolean | undefined;
-  /** Whether each batch of reads or writes is answered in part. */
+  /** Whether each batch leaves some items unprocessed. */
   readonly splitsBatches?: boolean | undefined;
 }
 
-/** Pauses between two tries last so long at most, ms. */
+/** The longest pause that counts as short, ms: the one between two tries. */
 const PAUSE_MS_MAX = 1000;
 
-/** More happens in no run. */
+/** The limit of events in a run. */
 export const EVENTS_MAX = 400;
-/** Nor are more requests carried out as they come. */
+/** The limit of requests that are executed directly. */
 const DIRECT_REQUESTS_MAX = 50_000;
 
-/** The tables and the processes of one run, and what can happen next in them. */
+/** The state of one run: the tables, the time, the processes and the events that can happen next. */
 export class Stage {
   readonly time: WorldTime;
   readonly database: SimulatedDatabase;
   readonly pending = new Map<number, Pending>();
   readonly events: Event[] = [];
-  /** What failed behind answers. */
+  /** Errors of background work. */
   readonly faults: unknown[] = [];
   readonly #splits: boolean;
   readonly #endsPauses: boolean;
-  /** What processes asked of the tables while that was a matter of choice. */
-  readonly requests: Asked[] = [];
+  /** The requests after `begin`. */
+  readonly requests: SentRequest[] = [];
   readonly #sharing = new Set<string>();
-  /** How many more requests of a process will fail, and with what. */
+  /** How many next requests of a process fail, and how. */
   readonly #cutOff = new Map<string, { readonly requests: number; readonly fail: () => never }>();
   readonly #crashed = new Map<string, () => void>();
   #isDirect = true;
@@ -69,17 +69,17 @@ export class Stage {
     }
   }
 
-  /** From here on requests wait until they are chosen. */
+  /** From now on requests wait until they are chosen. */
   begin(): void {
     this.#isDirect = false;
   }
 
-  /** From here on requests are carried out as they come. */
+  /** From now on requests are executed directly. */
   end(): void {
     this.#isDirect = true;
   }
 
-  /** Starts a process. `sharesMemory` = whether several actors are at work in it. */
+  /** Starts a process. `sharesMemory` = whether several actors use it. */
   start(name: string, sharesMemory = false, onCrash = () => {}): WorldProcess {
     this.#crashed.set(name, onCrash);
     if (sharesMemory) this.#sharing.add(name);
@@ -100,12 +100,12 @@ export class Stage {
   }
 
   async #directly(request: NetworkRequest, arrive: () => Arrived): Promise<object> {
-    // Time stands still meanwhile: a loop without an end would never let go.
+    // Time does not pass here, so this limit ends an endless loop.
     if (++this.#directRequests > DIRECT_REQUESTS_MAX) throw new Error('Requests never end.');
     return await directly(request, arrive);
   }
 
-  /** Resolves when an actor may begin an operation: when it does is a matter of choice. */
+  /** Resolves when an actor may begin an operation; the explorer chooses when. */
   turn(process: WorldProcess, actor: string): Promise<void> {
     if (process.isOver) return new Promise(() => {});
     return new Promise((resolve) => {
@@ -113,7 +113,7 @@ export class Stage {
     });
   }
 
-  /** Lets an actor have time pass; resolves when it has. */
+  /** Adds a passage of time as an event; resolves when it has happened. */
   pass(process: string, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#add({
@@ -139,10 +139,10 @@ export class Stage {
     });
   }
 
-  /** Has something happen, and all that follows from it within processes. */
+  /** Executes a pending event, and all that follows from it within the processes. */
   async happen(number: number, way: Way): Promise<void> {
     const next = this.pending.get(number);
-    if (next === undefined) throw new Error(`Nothing with the number ${number} can happen now.`);
+    if (next === undefined) throw new Error(`No event with the number ${number} is pending.`);
     this.pending.delete(number);
     const place = this.events.length;
     this.events.push({ ...next, way, result: '' });
@@ -153,7 +153,7 @@ export class Stage {
     await promisesSettled();
   }
 
-  /** Has the next timer ring. False = there is none. */
+  /** Lets the next timer ring. Returns false if there is none. */
   async ring(): Promise<boolean> {
     if (this.time.nextAt() === undefined) return false;
     const ms = Math.max(0, (this.time.nextAt() ?? 0) - this.time.now);
@@ -173,7 +173,7 @@ export class Stage {
     return true;
   }
 
-  /** Lets timers ring until work is done that needs no choice. */
+  /** Lets timers ring until some work without choices is done. */
   async until<Value>(work: Promise<Value>): Promise<Value> {
     let isOver = false;
     const noted = work.finally(() => {
@@ -188,7 +188,7 @@ export class Stage {
     }
   }
 
-  /** What the tables hold now. */
+  /** The current items of the tables. */
   snapshot(): Snapshot {
     const items = Object.values(TABLES).flatMap((table) =>
       this.database.items(table).map((item) => ({ table, item })),
@@ -196,7 +196,7 @@ export class Stage {
     return { at: this.time.now, items };
   }
 
-  /** Has something come up within a process, which asks nothing of the tables. */
+  /** Adds an event within a process that makes no request. */
   #step(
     process: string,
     what: Pick<Upcoming, 'isStart' | 'isPause' | 'text'>,
@@ -235,7 +235,7 @@ export class Stage {
     return new Promise((resolve, reject) => {
       const hear = (outcome: Outcome) =>
         'error' in outcome ? reject(outcome.error) : resolve(outcome.answer);
-      const way = new RequestOnItsWay(hooks, {
+      const way = new PendingRequest(hooks, {
         process: process.name,
         memory,
         request,
@@ -264,13 +264,13 @@ export class Stage {
 }
 
 /** A request of a process. */
-export interface Asked {
+export interface SentRequest {
   readonly process: string;
-  /** Of the SDK's command. */
+  /** The name of the SDK's command. */
   readonly name: string;
 }
 
-/** What a write comes to that has changed nothing: it was a read. */
+/** Results of a write that changed nothing, and so was only a read. */
 const REFUSALS = new Set([
   'ConditionalCheckFailedException',
   'TransactionCanceledException',

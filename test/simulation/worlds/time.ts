@@ -1,7 +1,7 @@
 import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
 import { repeat } from '../engine/repeat.ts';
 
-/** The instant at which every world begins, epoch ms. */
+/** The start of every world, epoch ms. */
 const START = Date.UTC(2026, 0, 1);
 
 interface Alarm {
@@ -12,8 +12,8 @@ interface Alarm {
 }
 
 /**
- * The time of a world. It stands still while requests are under way, unless an actor lets time pass; timers ring
- * when nothing else can happen.
+ * The time of a world. It does not pass while requests are under way, unless an actor lets time pass;
+ * timers ring when no other event can happen.
  */
 export class WorldTime {
   /** Epoch ms, a whole number. */
@@ -25,7 +25,7 @@ export class WorldTime {
     this.now = now;
   }
 
-  /** Has something happen after so many milliseconds. */
+  /** Calls `work` after a span, ms. */
   after(ms: number, work: () => void): Timer {
     const at = this.now + Math.max(0, Math.ceil(ms));
     const alarm: Alarm = { at, order: this.#order++, work, isCancelled: false };
@@ -43,7 +43,7 @@ export class WorldTime {
     return this.#alarms.length === 0 ? undefined : Math.min(...this.#alarms.map(({ at }) => at));
   }
 
-  /** Has the next timer ring. */
+  /** Lets the next timer ring. */
   ring(): void {
     const at = this.nextAt();
     const due = this.#alarms.filter((alarm) => alarm.at === at);
@@ -54,13 +54,13 @@ export class WorldTime {
   }
 }
 
-/** Takes work that is to be done after a short pause. False = it does not, and the timer rings in its time. */
+/** May take over work after a short pause. Returns false if it does not, so that a timer is set. */
 export type TakePause = (ms: number, work: () => void) => boolean;
 
-/** What one process of a world sees of its time; nothing any more once it has ended. */
+/** The scheduler of one process of a world; no timer rings once the process has ended. */
 export class ProcessScheduler implements Scheduler {
   isOver = false;
-  /** How long the monotonic clock stood still so far, ms. */
+  /** How long the monotonic clock was stopped so far, ms. */
   behindMs = 0;
   readonly #time: WorldTime;
   readonly #takePause: TakePause;
@@ -96,7 +96,7 @@ export class ProcessScheduler implements Scheduler {
   }
 }
 
-/** Resolves when no promise has anything left to do. */
+/** Resolves when all promise callbacks have run. */
 export function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

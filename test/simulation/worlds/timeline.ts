@@ -1,16 +1,16 @@
+import type { Way } from './events.ts';
 import type { Choice } from './explore.ts';
-import type { Way } from './happenings.ts';
 import type { Call } from './history.ts';
 import type { WorldRun } from './world.ts';
 
-/** Choices as a text: the number of what happens, and how, where that is not as usual. */
+/** Choices as a text: the number of each event, and its fault if it has one. */
 export function choicesText(choices: readonly Choice[]): string {
   return choices
     .map(({ number, way }) => (way === 'plain' ? `${number}` : `${number}:${way}`))
     .join(' ');
 }
 
-/** Reads such a text. */
+/** Parses such a text. */
 export function choicesOf(text: string): readonly Choice[] {
   return text
     .split(' ')
@@ -21,18 +21,18 @@ export function choicesOf(text: string): readonly Choice[] {
     });
 }
 
-/** What happened in a run, line by line: what actors asked and heard, and each request in between. */
+/** The history of a run, line by line: the starts and ends of operations, and the requests between them. */
 export function timeline({ stage, history }: WorldRun): readonly string[] {
   const calls = history.calls.filter(({ start }) => start >= 0);
   const lines: string[] = [];
   const note = (at: number) => {
-    // Counted as events have happened: what was heard of the last one comes before what it led to.
+    // Operations that end with an event are listed before those that begin after it.
     for (const call of calls) {
-      if (call.end === at) lines.push(`${call.actor}  heard of ${call.kind}: ${answerOf(call)}`);
+      if (call.end === at) lines.push(`${call.actor}  ends ${call.kind}: ${answerOf(call)}`);
     }
     for (const call of calls) {
       if (call.start === at)
-        lines.push(`${call.actor}  asks: ${call.kind} ${call.path} ${call.text}`);
+        lines.push(`${call.actor}  begins ${call.kind} ${call.path} ${call.text}`);
     }
   };
   note(0);
@@ -47,13 +47,12 @@ export function timeline({ stage, history }: WorldRun): readonly string[] {
     note(i + 1);
   }
   for (const call of calls) {
-    if (call.end === Number.POSITIVE_INFINITY)
-      lines.push(`${call.actor}  never heard of ${call.kind}`);
+    if (call.end === Number.POSITIVE_INFINITY) lines.push(`${call.actor}  never ends ${call.kind}`);
   }
   return lines;
 }
 
-function answerOf({ heard, code, answer, lockedUntil }: Call): string {
-  if (heard !== 'done') return `${heard}, ${code}`;
+function answerOf({ outcome, code, answer, lockedUntil }: Call): string {
+  if (outcome !== 'done') return `${outcome}, ${code}`;
   return lockedUntil === undefined ? answer : `${answer} until ${lockedUntil}`;
 }

@@ -2,58 +2,58 @@ import type { EntitySettings } from '../../../shared/broker/management/managemen
 import { Actor } from './actor.ts';
 import { pathOf } from './caller.ts';
 import { type Ended, Ending } from './ending.ts';
+import type { Fault } from './events.ts';
 import type { Run } from './explore.ts';
-import type { Fault } from './happenings.ts';
 import { History } from './history.ts';
 import type { WorldProcess } from './process.ts';
 import { EVENTS_MAX, type Snapshot, Stage } from './stage.ts';
 import { promisesSettled } from './time.ts';
 
-/** A small world: what there is, who does what in it, and what must hold at the end besides what always must. */
+/** A small world: its entities, the scripts of its actors, and additional checks at the end. */
 export interface World<Given = unknown> {
   readonly name: string;
-  /** Created in this order. */
+  /** The entities, created in this order. */
   readonly entities: Readonly<Record<string, EntitySettings>>;
-  /** What happens before anything is a matter of choice; returns what actors begin with. */
+  /** Runs before the first choice; returns the input of the actors. */
   readonly setUp: (actor: Actor) => Promise<Given>;
-  /** Each in a process of its own. */
+  /** The script of each actor, which has its own process. */
   readonly actors: Readonly<Record<string, Script<Given>>>;
-  /** All actors in one process. */
+  /** Whether all actors use one process. */
   readonly sharesProcess?: boolean;
   /**
-   * What processes know when they begin: the entities, and also when the next scheduled message is due.
-   * Absent = both.
+   * What processes have cached at the start: nothing, or the entities. Absent = the entities and when the
+   * next scheduled message is due.
    */
   readonly knows?: 'nothing' | 'entities';
   readonly faults?: readonly Fault[];
   readonly splitsTransactions?: boolean;
-  /** Whether a short pause of a process may end while others are slow. */
+  /** Whether short pauses end at any event, as if the other processes were slow. */
   readonly endsPauses?: boolean;
-  /** Whether each batch of reads or writes is answered in part. */
+  /** Whether each batch leaves some items unprocessed. */
   readonly splitsBatches?: boolean;
-  /** What does not hold. */
+  /** Returns violations. */
   readonly check?: (ended: Ended, given: Given) => readonly string[];
-  /** How many orders are run unless in a search; absent = as many as there are, within reason. */
+  /** The most orders to run outside a search; absent = a usual limit. */
   readonly runsMax?: number;
-  /** Only searches explore it. */
+  /** Whether only searches explore it. */
   readonly isLarge?: boolean;
 }
 
 export type Script<Given> = (actor: Actor, given: Given) => Promise<void>;
 
-/** Defines a world; what its set-up returns is what its actors begin with. */
+/** Defines a world; the result of its set-up is the input of its actors. */
 export function world<Given>(definition: World<Given>): World {
   return definition as World;
 }
 
-/** A run that has begun, and how it ended. */
+/** A run that has started. */
 export interface WorldRun extends Run {
   readonly history: History;
-  /** Ends the run: what is left is received and swept. */
+  /** Ends the run: receives all messages left, sweeps and checks. */
   finish(): Promise<Ended>;
 }
 
-/** A world whose set-up is over, and can be run from there again and again. */
+/** A world after its set-up, from which any number of runs can start. */
 export class PreparedWorld {
   readonly world: World;
   readonly #given: unknown;
@@ -79,11 +79,11 @@ export class PreparedWorld {
         await process.management.create(path, settings);
       }
       const given = await world.setUp(actor);
-      await process.parts.background.settled();
+      await process.dependencies.background.settled();
       return given;
     };
     const given = await stage.until(work());
-    const refused = history.calls.find(({ heard }) => heard !== 'done');
+    const refused = history.calls.find(({ outcome }) => outcome !== 'done');
     if (refused !== undefined) throw new Error(`${world.name}: ${refused.kind}: ${refused.code}`);
     return new PreparedWorld(world, given, stage.snapshot(), history);
   }
@@ -92,7 +92,7 @@ export class PreparedWorld {
     return this.#given;
   }
 
-  /** Begins a run. */
+  /** Starts a run. */
   async start(): Promise<WorldRun> {
     const { actors, sharesProcess, knows, splitsTransactions, endsPauses, splitsBatches } =
       this.world;
@@ -157,10 +157,10 @@ export class PreparedWorld {
     };
   }
 
-  /** Has a process know the entities, and what is due in them. */
-  async #warm({ parts, broker }: WorldProcess): Promise<void> {
+  /** Lets a process cache the entities and their due times. */
+  async #warm({ dependencies, broker }: WorldProcess): Promise<void> {
     for (const [path, settings] of Object.entries(this.world.entities)) {
-      const entity = await parts.entities.find(path);
+      const entity = await dependencies.entities.find(path);
       if (entity === undefined) continue;
       const isRead = settings.kind !== 'topic' && settings.requiresSession !== true;
       if (isRead && this.world.knows === undefined) {
@@ -173,7 +173,7 @@ export class PreparedWorld {
 async function areIdle(processes: readonly WorldProcess[]): Promise<boolean> {
   let idle = 0;
   const alive = processes.filter(({ isOver }) => !isOver);
-  for (const { parts } of alive) void parts.background.settled().then(() => idle++);
+  for (const { dependencies } of alive) void dependencies.background.settled().then(() => idle++);
   await promisesSettled();
   return idle === alive.length;
 }

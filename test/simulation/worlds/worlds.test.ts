@@ -3,24 +3,24 @@ import { describe, it } from 'node:test';
 import { catalogue } from './catalogue/catalogue.ts';
 import { exploreWorld, exploreWorlds } from './explore-worlds.ts';
 
-/** Of a core; two or three times as long as it takes. */
+/** Seconds of a core; two or three times as long as the test usually takes. */
 const SECONDS_MAX = Number(process.env['DYNABUS_WORLD_SECONDS'] ?? 30);
 const IS_SEARCH = process.env['DYNABUS_LARGE_WORLDS'] !== undefined;
 
-/** Small enough for every order to be run. */
+/** Worlds that are small enough to run every order. */
 const TINY = [
   'claim × claim, two messages in one block',
   'claim × complete at the end of the lock',
   'complete × complete × abandon of one lock',
   'accept × accept of one session',
   'duplicate × duplicate',
-  'a transaction that is asked for twice',
+  'transaction × transaction with the same id',
   'claim × claim in one process, two messages in one block',
   'purge with a late write × send',
 ];
 
 describe('small worlds', () => {
-  it('keep every promise in every order of requests', async () => {
+  it('each small world keeps every promise in every order of its requests', async () => {
     const { reports, violations } = await exploreWorlds({
       secondsMax: SECONDS_MAX,
       isSearch: IS_SEARCH,
@@ -33,7 +33,7 @@ describe('small worlds', () => {
   });
 
   for (const name of TINY) {
-    it(`come to the same in the orders that are left out: ${name}`, async () => {
+    it(`the orders that the reduction leaves out have the same outcomes: ${name}`, async () => {
       const world = catalogue.find((one) => one.name === name);
       assert.ok(world !== undefined, name);
       const reduced = await exploreWorld(world, { runsMax: 5000 });

@@ -20,33 +20,33 @@ function write(tables: TestDatabase): BatchAnswer {
   return tables.database.execute('BatchWriteItemCommand', { RequestItems });
 }
 
-/** Random numbers for a batch of ten: all items but the first, all but the last, and every second one stay. */
-const COURSES = [
+/** Random numbers for a batch of ten that leave all items but the first, all but the last, or every second. */
+const DRAWS = [
   [0, 0, ...Array.from({ length: 9 }, () => 0)],
   [0, 0.99, ...Array.from({ length: 9 }, () => 0)],
   [0, 0.5, ...Array.from({ length: 9 }, (_, i) => (i % 2) / 2)],
 ];
 
-test('by chance a batch leaves items unprocessed, though never all, and says which', () => {
-  for (const [course, left] of [
-    [COURSES[0], 9],
-    [COURSES[1], 9],
-    [COURSES[2], 5],
+test('a batch may leave some items unprocessed, never all, and returns them', () => {
+  for (const [draws, left] of [
+    [DRAWS[0], 9],
+    [DRAWS[1], 9],
+    [DRAWS[2], 5],
   ] as const) {
     const tables = new TestDatabase({ unprocessedChance: 0.5 });
-    tables.fractions.push(...(course ?? []));
+    tables.fractions.push(...(draws ?? []));
     const written = write(tables);
     assert.equal(written.UnprocessedItems?.[TABLE]?.length, left);
     assert.equal(tables.query({ ConsistentRead: true }).length, KEYS.length - left);
 
-    tables.fractions.push(...(course ?? []));
+    tables.fractions.push(...(draws ?? []));
     const { Responses, UnprocessedKeys } = read(tables);
     assert.equal(UnprocessedKeys?.[TABLE]?.Keys.length, left);
     assert.ok((Responses?.[TABLE]?.length ?? 0) <= KEYS.length - left);
   }
 });
 
-test('otherwise a batch processes all of its items', () => {
+test('a batch processes all of its items if the random draw says so', () => {
   const tables = new TestDatabase({ unprocessedChance: 0.5 });
   tables.fractions.push(0.5);
   assert.deepEqual(write(tables), { UnprocessedItems: {} });

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 
-/** The codes of the reasons for which a transaction is cancelled. */
+/** The codes of the cancellation reasons of a transaction. */
 function reasonsOf(work: () => unknown): readonly unknown[] {
   try {
     work();
@@ -18,7 +18,7 @@ function reasonsOf(work: () => unknown): readonly unknown[] {
   return [];
 }
 
-test('an item that a transaction holds refuses every single write, until the commit', () => {
+test('every single write of an item that a transaction holds is refused until the commit', () => {
   const tables = new TestDatabase();
   tables.put('s', { n: number(1) });
   const prepared = tables.prepare([putting('s', { n: number(2) }), putting('new')]);
@@ -46,7 +46,7 @@ test('an item that a transaction holds refuses every single write, until the com
   for (const write of writes) write();
 });
 
-test('other items, also of the same collection, can be written meanwhile', () => {
+test('other items, also of the same collection, can be written while a transaction holds an item', () => {
   const tables = new TestDatabase();
   tables.prepare([putting('s')]);
 
@@ -77,7 +77,7 @@ test('a cancelled transaction holds nothing', () => {
   tables.put('t');
 });
 
-test('a condition that is only checked holds its item, too', () => {
+test('a condition check in a transaction holds its item, too', () => {
   const tables = new TestDatabase();
   tables.put('s');
   const check = {
@@ -92,7 +92,7 @@ test('a condition that is only checked holds its item, too', () => {
   tables.delete('s');
 });
 
-test('until the commit all reads show what was there before', () => {
+test('reads show the old items until the commit of a transaction', () => {
   const tables = new TestDatabase();
   tables.put('s', { n: number(1) });
   const prepared = tables.prepare([putting('s', { n: number(2) }), putting('t')]);
@@ -118,7 +118,7 @@ test('a batch leaves a held item unprocessed, and writes the others', () => {
   assert.deepEqual(tables.query({ ConsistentRead: true }), ['t']);
 });
 
-test('a refused write shows what is there, if it asks for it', () => {
+test('a refused write returns the existing item if the request asks for it', () => {
   const tables = new TestDatabase();
   tables.put('s', { n: number(1) });
   const condition = { ConditionExpression: 'attribute_not_exists(pk)' };

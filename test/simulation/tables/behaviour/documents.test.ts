@@ -15,7 +15,7 @@ import { engineClient } from '../../../support/start-broker.ts';
 import { directNetwork, simulatedClients } from '../client.ts';
 import { TestDatabase } from './test-database.ts';
 
-/** The simulated document client against the SDK's, over the engine that the tests run with. */
+/** Compares the simulated document client with the SDK's, over the database engine of the tests. */
 
 const DOCUMENT = {
   pk: 'a',
@@ -32,8 +32,8 @@ const DOCUMENT = {
 const TableName = 'documents-of-a-test';
 const Key = { pk: 'a', sk: 's' };
 
-/** Everything that storage does with documents. */
-async function course(client: DynamoDBDocumentClient): Promise<readonly unknown[]> {
+/** Sends each kind of document command that storage uses; returns the answers. */
+async function sendAll(client: DynamoDBDocumentClient): Promise<readonly unknown[]> {
   const seen: unknown[] = [];
   const keep = ({
     $metadata: _,
@@ -102,11 +102,11 @@ function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
-test('documents go in and come out as the document client of the SDK has it', async (t) => {
+test('the simulated document client answers like the document client of the SDK', async (t) => {
   const engine = engineClient();
   t.after(() => engine.destroy());
   await ensureTables(engine, { entities: TableName, messages: TableName });
   const { documentClient } = simulatedClients(new TestDatabase().database, directNetwork);
 
-  assert.deepEqual(await course(documentClient), await course(documentsOf(engine)));
+  assert.deepEqual(await sendAll(documentClient), await sendAll(documentsOf(engine)));
 });

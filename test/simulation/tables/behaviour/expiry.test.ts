@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { key, number, putting, START, TABLE, TestDatabase } from './test-database.ts';
 
-/** An instant in the form in which items bear it. */
+/** An instant as an attribute, in epoch seconds. */
 function seconds(instant: number): { N: string } {
   return number(Math.floor(instant / 1000));
 }
 
 const PLACE = { table: TABLE, pk: 'a', sk: 's' };
 
-test('an item can be deleted once its time is over, and is there until it is', () => {
+test('an item can be deleted once its time to live is over, and exists until it is deleted', () => {
   const tables = new TestDatabase();
   tables.put('s', { gc: seconds(START + 5000) });
 
@@ -24,7 +24,7 @@ test('an item can be deleted once its time is over, and is there until it is', (
   assert.equal(tables.get('s', { consistent: true }), undefined);
 });
 
-test('a stale read shows an item that has expired just now', () => {
+test('a stale read shows an item that was just deleted after its expiry', () => {
   const tables = new TestDatabase();
   tables.put('s', { gc: seconds(START) });
   tables.now += 5000;
@@ -34,7 +34,7 @@ test('a stale read shows an item that has expired just now', () => {
   assert.ok(tables.get('s'));
 });
 
-test('an item without such an instant, or with a later one by now, is never deleted', () => {
+test('an item without a time to live, or with a later one by now, is not deleted', () => {
   const tables = new TestDatabase();
   tables.put('t', { gc: { S: '0' } });
   tables.put('u');
@@ -48,7 +48,7 @@ test('an item without such an instant, or with a later one by now, is never dele
   assert.ok(tables.get('s', { consistent: true }));
 });
 
-test('an item that a transaction holds is not deleted meanwhile', () => {
+test('an expired item is not deleted while a transaction holds it', () => {
   const tables = new TestDatabase();
   tables.put('s', { gc: seconds(START) });
   const prepared = tables.prepare([putting('s', { gc: seconds(START), n: number(1) })]);
@@ -60,7 +60,7 @@ test('an item that a transaction holds is not deleted meanwhile', () => {
   assert.equal(tables.get('s', { consistent: true }), undefined);
 });
 
-test('all items are listed in the order of their keys, without those that are gone', () => {
+test('all items are listed in the order of their keys, without deleted ones', () => {
   const tables = new TestDatabase();
   for (const sk of ['z', '\u{1f600}', '\uffee', 'b', 'a']) tables.put(sk);
   tables.put('q', {}, '0');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Item } from '../database.ts';
 import { key, TABLE, TestDatabase } from './test-database.ts';
 
-/** Stored items share nothing with requests and answers. */
+/** Stored items share no objects with requests and answers. */
 
 function item(): Item {
   return {
@@ -14,8 +14,8 @@ function item(): Item {
   };
 }
 
-/** Changes everything in an item. */
-function spoil(given: Item | undefined): void {
+/** Changes all attributes of an item in place. */
+function mutate(given: Item | undefined): void {
   assert.ok(given);
   given['b']?.B?.fill(9);
   given['m']?.M?.['b']?.B?.fill(9);
@@ -28,11 +28,11 @@ function stored(tables: TestDatabase): Item | undefined {
   return tables.get('s', { consistent: true });
 }
 
-test('changing a written item afterwards does not change the stored one', () => {
+test('a change of a written item does not change the stored one', () => {
   const tables = new TestDatabase();
   const put = item();
   tables.run('PutItemCommand', { Item: put });
-  spoil(put);
+  mutate(put);
   assert.deepEqual(stored(tables), item());
 
   const value = item()['m'] as Item[string];
@@ -45,33 +45,33 @@ test('changing a written item afterwards does not change the stored one', () => 
   assert.deepEqual(stored(tables)?.['n'], item()['m']);
 });
 
-test('changing the items of a prepared transaction does not change what it writes', () => {
+test('a change of the items of a prepared transaction does not change what it writes', () => {
   const tables = new TestDatabase();
   const Item = item();
   const prepared = tables.prepare([{ Put: { TableName: TABLE, Item } }]);
-  spoil(Item);
+  mutate(Item);
   tables.database.commit(prepared);
   assert.deepEqual(stored(tables), item());
 });
 
-test('changing an item that was read does not change the stored one', () => {
+test('a change of an item that was read does not change the stored one', () => {
   const tables = new TestDatabase();
   tables.run('PutItemCommand', { Item: item() });
 
-  spoil(stored(tables));
+  mutate(stored(tables));
   const { Items } = tables.run<{ Items: Item[] }>('QueryCommand', {
     KeyConditionExpression: 'pk = :pk',
     ExpressionAttributeValues: { ':pk': { S: 'a' } },
     ProjectionExpression: 'b, m, c',
   });
-  spoil(Items[0]);
+  mutate(Items[0]);
   const batch = tables.database.execute('BatchGetItemCommand', {
     RequestItems: { [TABLE]: { Keys: [key('s')] } },
   }) as { Responses: Record<string, Item[]> };
-  spoil(batch.Responses[TABLE]?.[0]);
+  mutate(batch.Responses[TABLE]?.[0]);
   const update = { Key: key('s'), UpdateExpression: 'REMOVE nothing', ReturnValues: 'ALL_NEW' };
-  spoil(tables.run<{ Attributes: Item }>('UpdateItemCommand', update).Attributes);
-  spoil(tables.database.items(TABLE)[0]);
+  mutate(tables.run<{ Attributes: Item }>('UpdateItemCommand', update).Attributes);
+  mutate(tables.database.items(TABLE)[0]);
   assert.throws(
     () =>
       tables.run('PutItemCommand', {
@@ -80,7 +80,7 @@ test('changing an item that was read does not change the stored one', () => {
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     (error: { Item?: Item }) => {
-      spoil(error.Item);
+      mutate(error.Item);
       return true;
     },
   );
@@ -88,7 +88,7 @@ test('changing an item that was read does not change the stored one', () => {
   assert.deepEqual(stored(tables), item());
 });
 
-test('an update leaves older versions as they were', () => {
+test('an update does not change older versions', () => {
   const tables = new TestDatabase();
   tables.run('PutItemCommand', { Item: item() });
   tables.now += 10;

@@ -11,7 +11,7 @@ import { WriteTries } from '../../../../shared/storage/dynamodb/write-tries.ts';
 import { type Network, type NetworkRequest, simulatedClients } from '../client.ts';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 
-/** The result of a try: its answer is lost, it never arrives, it arrives late, or it is answered. */
+/** The result of a try: its answer is lost, it never arrives, arrives late, is answered, or fails. */
 type TryResult = 'lost' | 'never' | 'late' | 'answered' | Error;
 
 /** A network whose results a test sets. */
@@ -25,13 +25,13 @@ class TestNetwork implements Network {
   async carry(request: NetworkRequest, arrive: Parameters<Network['carry']>[1]): Promise<object> {
     this.requests.push(request);
     const result = this.results.shift() ?? 'answered';
-    const carryOut = () => {
+    const execute = () => {
       const arrived = arrive();
       return 'answer' in arrived ? arrived.answer : arrived.finish();
     };
-    if (result === 'answered') return carryOut();
-    if (result === 'lost') carryOut();
-    if (result === 'late') this.#late.push(carryOut);
+    if (result === 'answered') return execute();
+    if (result === 'lost') execute();
+    if (result === 'late') this.#late.push(execute);
     throw result instanceof Error
       ? result
       : Object.assign(new Error('The connection was reset.'), { code: 'ECONNRESET' });
@@ -45,7 +45,7 @@ class TestNetwork implements Network {
     return this.fraction;
   }
 
-  /** Has the late tries arrive. */
+  /** Lets the late tries arrive. */
   arrive(): void {
     for (const arrives of this.#late) arrives();
   }
@@ -64,7 +64,7 @@ const count = {
   ExpressionAttributeValues: { ':one': number(1) },
 };
 
-test('a write whose answer is lost is sent again, and carried out twice', async () => {
+test('a write whose answer is lost is sent again and applied twice', async () => {
   const { client, network, tables } = start();
   network.results.push('lost');
 
@@ -81,7 +81,7 @@ test('a write whose answer is lost is sent again, and carried out twice', async 
   assert.equal($metadata.attempts, 2);
 });
 
-test('a write may arrive after it has failed for its sender', async () => {
+test('a write may arrive after it has failed for the client', async () => {
   const { client, network, tables } = start({ maxAttempts: 1 });
   network.results.push('late');
 
@@ -92,7 +92,7 @@ test('a write may arrive after it has failed for its sender', async () => {
   assert.equal(tables.get('s', { consistent: true })?.['n']?.N, '1');
 });
 
-test('a transaction whose answer is lost is carried out once: its tries bear one token', async () => {
+test('a transaction whose answer is lost is applied once, because its tries have one token', async () => {
   const { client, network, tables } = start();
   network.results.push('lost', 'lost');
   const TransactItems = [{ Update: count }];
@@ -109,14 +109,14 @@ test('a transaction whose answer is lost is carried out once: its tries bear one
   );
 });
 
-test('a token that a request bears is kept', async () => {
+test('a client keeps the token of a request that has one', async () => {
   const { client, network } = start();
   const TransactItems = [putting('s')] as never;
   await client.send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: 'own' }));
   assert.deepEqual(tokensOf(network), ['own']);
 });
 
-test('a watch on the tries of a write sees each of them and can refuse the next one', async () => {
+test('WriteTries sees each try of a write and can refuse the next one', async () => {
   const { client, network } = start();
   network.results.push('never', 'lost');
   const tries = new WriteTries({ once: true });
@@ -128,7 +128,7 @@ test('a watch on the tries of a write sees each of them and can refuse the next 
   assert.equal(tries.mayHaveHappened, true);
 });
 
-test('a refusal is heard at once, and tells that nothing was carried out', async () => {
+test('a refusal is thrown at once, and WriteTries then knows that the write was not applied', async () => {
   const { client, network, tables } = start();
   tables.put('s');
   const tries = new WriteTries({ once: false });
@@ -147,7 +147,7 @@ test('a refusal is heard at once, and tells that nothing was carried out', async
   assert.equal(tries.mayHaveHappened, false);
 });
 
-test('after the last try the failure is heard', async () => {
+test('the failure is thrown after the last try', async () => {
   for (const maxAttempts of [1, 2, 5]) {
     const { client, network } = start({ maxAttempts });
     network.results.push(...Array.from({ length: 9 }, (): TryResult => 'never'));

@@ -4,10 +4,10 @@ import type { Item } from '../database.ts';
 import { itemBytes } from '../sizes.ts';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 
-/** Bytes of a key under `a` with a sort key of one letter: names and values. */
+/** Bytes of a key with partition key `a` and a sort key of one letter: names and values. */
 const KEY_BYTES = 6;
 
-/** An item of so many bytes. */
+/** An item of a given size, in bytes. */
 function sized(bytes: number, sk = 's'): Item {
   return { ...key(sk), d: { B: new Uint8Array(bytes - KEY_BYTES - 1) } };
 }
@@ -22,7 +22,7 @@ function unitsOf(tables: TestDatabase, name: Parameters<TestDatabase['run']>[0],
   return tables.run<Costing>(name, { ...input, ...TOTAL }).ConsumedCapacity?.CapacityUnits;
 }
 
-test('the size of an item is that of its names and values', () => {
+test('the size of an item is the size of its names and values', () => {
   assert.equal(itemBytes(key('s')), KEY_BYTES);
   const sizes: readonly (readonly [Item[string], number])[] = [
     [{ S: 'é\u{1f600}' }, 6],
@@ -44,7 +44,7 @@ test('the size of an item is that of its names and values', () => {
   }
 });
 
-test('a write costs a unit for each KB that is begun, of the larger of the items before and after', () => {
+test('a write costs one unit per started KB of the larger item before and after it', () => {
   const tables = new TestDatabase();
   const put = (bytes: number) => unitsOf(tables, 'PutItemCommand', { Item: sized(bytes) });
 
@@ -61,7 +61,7 @@ test('a write costs a unit for each KB that is begun, of the larger of the items
   assert.equal(unitsOf(tables, 'DeleteItemCommand', { Key: key('s') }), 1);
 });
 
-test('a read costs a unit for each 4 KB that are begun, and half of it where it may be stale', () => {
+test('a read costs one unit per started 4 KB, and half of that if it may be stale', () => {
   const tables = new TestDatabase();
   const get = (ConsistentRead: boolean) =>
     unitsOf(tables, 'GetItemCommand', { Key: key('s'), ConsistentRead });
@@ -74,7 +74,7 @@ test('a read costs a unit for each 4 KB that are begun, and half of it where it 
   assert.deepEqual([get(true), get(false)], [2, 1]);
 });
 
-test('a query costs what all its items take together, whatever it shows of them', () => {
+test('a query is charged by the total size of its items, whatever attributes it returns', () => {
   const tables = new TestDatabase();
   const query = (options: object) =>
     unitsOf(tables, 'QueryCommand', {
@@ -93,7 +93,7 @@ test('a query costs what all its items take together, whatever it shows of them'
   assert.equal(query({ ConsistentRead: false }), 1.5);
 });
 
-test('a batch costs what its items cost one by one', () => {
+test('a batch costs as much as its items cost alone', () => {
   const tables = new TestDatabase();
   const items = [sized(1025, '1'), sized(100, '2')];
   const written = tables.database.execute('BatchWriteItemCommand', {
@@ -116,7 +116,7 @@ test('a batch costs what its items cost one by one', () => {
   });
 });
 
-test('a transaction costs twice what its writes cost one by one, in each table', () => {
+test('a transaction costs twice as much as its writes cost alone, in each table', () => {
   const tables = new TestDatabase();
   tables.put('deleted', { d: { B: new Uint8Array(2000) } });
   const Item = key('s');

@@ -5,21 +5,21 @@ import { type Network, simulatedClients } from '../client.ts';
 import { key, TABLE, TestDatabase } from './test-database.ts';
 
 /**
- * The retries of the simulated client against those of the SDK: the same tries fail in the same way, and how
- * many there are and how long the SDK waits between them must be the same.
+ * Compares the retries of the simulated client with those of the SDK: if the same tries fail in the same way,
+ * the number of tries and the delays between them must be the same.
  */
 
-/** A part of the longest pause, small enough that nobody waits. */
+/** A fraction of the longest delay, small enough for a fast test. */
 const FRACTION = 0.004;
 const ATTEMPTS_MAX = 4;
 
-interface Course {
+interface RetryResult {
   readonly attempts?: number;
   readonly totalRetryDelay?: number;
   readonly name: string;
 }
 
-/** A failure as the service answers it, or as the connection has it. */
+/** A failure: an answer of the service, or an error of the connection. */
 interface Failure {
   readonly title: string;
   /** The service's answer. */
@@ -45,29 +45,29 @@ const FAILURES: readonly Failure[] = [
   { title: 'mismatched', status: 400, type: 'IdempotentParameterMismatchException' },
   { title: 'failed', status: 500, type: 'InternalServerError' },
   { title: 'unavailable', status: 503, type: 'ServiceUnavailable' },
-  { title: 'of an unknown status', status: 501, type: 'NotImplemented' },
+  { title: 'unknown status', status: 501, type: 'NotImplemented' },
   { title: 'reset', error: { code: 'ECONNRESET' } },
-  { title: 'refused a connection', error: { code: 'ECONNREFUSED' } },
+  { title: 'connection refused', error: { code: 'ECONNREFUSED' } },
   { title: 'not found', error: { code: 'ENOTFOUND' } },
   { title: 'broken', error: { code: 'EPIPE' } },
   { title: 'aborted', error: { code: 'ECONNABORTED' } },
   { title: 'timed out', error: { name: 'TimeoutError' } },
   { title: 'given up', error: { name: 'AbortError', code: 'ECONNRESET' } },
-  { title: 'of a cause that passes', error: { cause: { code: 'ECONNRESET' } } },
+  { title: 'transient cause', error: { cause: { code: 'ECONNRESET' } } },
 ];
 
 const get = () => new GetItemCommand({ TableName: TABLE, Key: key('s') });
 
-async function courseOf(sent: Promise<{ $metadata: object }>): Promise<Course> {
+async function retryResultOf(sent: Promise<{ $metadata: object }>): Promise<RetryResult> {
   const { name, $metadata } = await sent.then(
     (answer) => ({ name: 'none', ...answer }),
     (error: Error & { $metadata: object }) => error,
   );
-  const { attempts, totalRetryDelay } = $metadata as Course;
+  const { attempts, totalRetryDelay } = $metadata as RetryResult;
   return { name, attempts: attempts ?? 0, totalRetryDelay: totalRetryDelay ?? 0 };
 }
 
-/** The SDK itself, over a connection on which some tries fail, by their number. */
+/** The SDK's client, over a connection on which the tries with some numbers fail. */
 function sdk(failure: Failure, isFailing: (number: number) => boolean): DynamoDBClient {
   let tries = 0;
   return new DynamoDBClient({
@@ -78,7 +78,7 @@ function sdk(failure: Failure, isFailing: (number: number) => boolean): DynamoDB
     requestHandler: {
       handle: async () => {
         if (!isFailing(tries++)) return answered(200, {});
-        if (failure.error !== undefined) throw brought(failure.error);
+        if (failure.error !== undefined) throw connectionError(failure.error);
         return answered(failure.status ?? 0, { __type: `service#${failure.type}` });
       },
     },
@@ -90,11 +90,11 @@ function answered(statusCode: number, body: object) {
   return { response: { statusCode, headers, body: Buffer.from(JSON.stringify(body)) } as never };
 }
 
-function brought(error: object): Error {
+function connectionError(error: object): Error {
   return Object.assign(new Error('The connection failed.'), error);
 }
 
-/** The simulated client, on the same course. */
+/** The simulated client, with the same failing tries. */
 function simulated(failure: Failure, isFailing: (number: number) => boolean) {
   let tries = 0;
   const network: Network = {
@@ -102,7 +102,7 @@ function simulated(failure: Failure, isFailing: (number: number) => boolean) {
       const arrived = arrive();
       if (!isFailing(tries++)) return 'answer' in arrived ? arrived.answer : {};
       const $metadata = { httpStatusCode: failure.status };
-      throw brought(failure.error ?? { name: failure.type, $metadata });
+      throw connectionError(failure.error ?? { name: failure.type, $metadata });
     },
     pause: async () => {},
     random: () => FRACTION,
@@ -112,39 +112,39 @@ function simulated(failure: Failure, isFailing: (number: number) => boolean) {
 }
 
 for (const failure of FAILURES) {
-  test(`a request that was ${failure.title} is tried again as the SDK does`, async (t) => {
+  test(`the simulated client retries like the SDK: ${failure.title}`, async (t) => {
     t.mock.method(Math, 'random', () => FRACTION);
     for (const failures of [1, ATTEMPTS_MAX]) {
       const isFailing = (number: number) => number < failures;
       const real = sdk(failure, isFailing);
-      const courses = [
-        await courseOf(real.send(get())),
-        await courseOf(simulated(failure, isFailing).send(get())),
+      const results = [
+        await retryResultOf(real.send(get())),
+        await retryResultOf(simulated(failure, isFailing).send(get())),
       ];
       real.destroy();
-      const [expected, actual] = courses;
+      const [expected, actual] = results;
       assert.deepEqual(actual, expected);
     }
   });
 }
 
-/** How many tries each of some requests makes, one after the other. */
+/** The number of tries of each of 60 requests, one after the other. */
 async function attemptsOf(client: Pick<DynamoDBClient, 'send'>): Promise<readonly unknown[]> {
   const counts: unknown[] = [];
-  for (let i = 0; i < 60; i++) counts.push((await courseOf(client.send(get()))).attempts);
+  for (let i = 0; i < 60; i++) counts.push((await retryResultOf(client.send(get()))).attempts);
   return counts;
 }
 
-test('the budget of retries is that of the SDK', async (t) => {
+test('the simulated client has the retry budget of the SDK', async (t) => {
   t.mock.method(Math, 'random', () => 0);
-  const courses: readonly ((number: number) => boolean)[] = [
+  const patterns: readonly ((number: number) => boolean)[] = [
     () => true,
     (number) => number % 2 === 0,
     (number) => number % 7 < 5,
   ];
   for (const title of ['failed', 'throttled']) {
     const failure = FAILURES.find((each) => each.title === title) as Failure;
-    for (const isFailing of courses) {
+    for (const isFailing of patterns) {
       const real = sdk(failure, isFailing);
       const expected = await attemptsOf(real);
       assert.deepEqual(await attemptsOf(simulated(failure, isFailing)), expected);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { key, number, TABLE, TestDatabase } from './test-database.ts';
 
-/** A fraction that makes a read almost as old as it may be. */
+/** A fraction that gives a read almost the largest age allowed. */
 const OLDEST = 0.999;
 
-test('a read without ConsistentRead may show what an item was before', () => {
+test('a read without ConsistentRead may show an older version of an item', () => {
   const tables = new TestDatabase();
   tables.put('s', { n: number(1) });
   tables.now += 2000;
@@ -28,7 +28,7 @@ test('a read with ConsistentRead shows the last write', () => {
   assert.equal(tables.get('s', { consistent: true })?.['n']?.N, '2');
 });
 
-test('a new item may be missing for a while, and a deleted one may still be there', () => {
+test('a stale read may miss a new item and may show a deleted one', () => {
   const tables = new TestDatabase();
   tables.put('s');
   tables.fractions.push(OLDEST);
@@ -69,7 +69,7 @@ test('a stale read can show each of several recent versions', () => {
   assert.deepEqual(seen, ['3', '2', '1', '0', undefined]);
 });
 
-test('a page of a query shows its collection as it was at one instant', () => {
+test('a page of a query shows its collection at one instant', () => {
   const tables = new TestDatabase();
   for (const sk of ['1', '2', '3', '4']) {
     tables.now += 100;
@@ -84,7 +84,7 @@ test('a page of a query shows its collection as it was at one instant', () => {
   assert.deepEqual(tables.query({ ConsistentRead: true }), ['4']);
 });
 
-test('a limited page counts the items that it shows, not those that are gone', () => {
+test('the limit of a page counts the items that it shows, not deleted ones', () => {
   const tables = new TestDatabase();
   for (const sk of ['1', '2', '3']) tables.put(sk);
   tables.delete('1');
@@ -92,7 +92,7 @@ test('a limited page counts the items that it shows, not those that are gone', (
   assert.deepEqual(tables.query({ Limit: 2, ConsistentRead: true }), ['2', '3']);
 });
 
-test('each item of a batch has an age of its own', () => {
+test('each item of a batch read has its own age', () => {
   const tables = new TestDatabase();
   tables.put('1');
   tables.put('2');

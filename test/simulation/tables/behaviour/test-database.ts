@@ -3,15 +3,15 @@ import { type DatabaseSettings, type Item, SimulatedDatabase } from '../database
 
 /** The table of these tests. */
 export const TABLE = 'messages';
-/** Epoch ms at which tests begin. */
+/** The start of the tests, epoch ms. */
 export const START = 1_790_000_000_000;
 
-/** A simulated database with a clock and random numbers that a test sets. */
+/** A simulated database whose clock and random numbers a test sets. */
 export class TestDatabase {
   readonly database: SimulatedDatabase;
   /** Epoch ms. */
   now = START;
-  /** The next random numbers; afterwards 0. */
+  /** The next random numbers; 0 once they are used up. */
   readonly fractions: number[] = [];
 
   constructor(settings: Omit<DatabaseSettings, 'now' | 'random'> = {}) {
@@ -22,7 +22,7 @@ export class TestDatabase {
     });
   }
 
-  /** Carries out an operation on the one table. */
+  /** Executes an operation on `TABLE`. */
   run<Answer = Record<string, unknown>>(name: OperationName, input: object): Answer {
     return this.database.execute(name, { TableName: TABLE, ...input }) as Answer;
   }
@@ -35,7 +35,7 @@ export class TestDatabase {
     this.run('DeleteItemCommand', { Key: key(sk, pk) });
   }
 
-  /** An item as a read shows it. */
+  /** Reads an item. */
   get(sk: string, { consistent = false } = {}, pk = 'a'): Item | undefined {
     return this.run<{ Item?: Item }>('GetItemCommand', {
       Key: key(sk, pk),
@@ -43,7 +43,7 @@ export class TestDatabase {
     }).Item;
   }
 
-  /** The sort keys that a query shows. */
+  /** The sort keys of the items that a query returns. */
   query(options: object = {}, pk = 'a'): readonly string[] {
     const { Items } = this.run<{ Items: readonly Item[] }>('QueryCommand', {
       KeyConditionExpression: 'pk = :pk',

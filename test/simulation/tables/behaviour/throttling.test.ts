@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ThrottlingException, type TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { key, putting, TABLE, TestDatabase } from './test-database.ts';
 
-/** How often something can be done before it is throttled. */
+/** How many times `work` succeeds before it is throttled. */
 function timesUntilThrottled(work: (time: number) => void): number {
   for (let time = 0; ; time++) {
     try {
@@ -27,7 +27,7 @@ test('an item collection gives 1,000 write units a second', () => {
   assert.equal(timesUntilThrottled(put), 1000);
 });
 
-test('an item collection gives 3,000 read units a second, beside its write units', () => {
+test('an item collection gives 3,000 read units a second in addition to its write units', () => {
   const tables = new TestDatabase();
   tables.put('s');
 
@@ -44,7 +44,7 @@ test('an item collection gives 3,000 read units a second, beside its write units
   );
 });
 
-test('other collections have units of their own', () => {
+test('each item collection has its own units', () => {
   const tables = new TestDatabase();
   timesUntilThrottled((time) => tables.put(`s${time}`));
 
@@ -52,7 +52,7 @@ test('other collections have units of their own', () => {
   assert.ok(tables.get('s', { consistent: true }, 'b'));
 });
 
-test('a request that takes more units than are left delays the next one', () => {
+test('a request that uses more units than are left delays the next one', () => {
   const tables = new TestDatabase();
   const bytes = { B: new Uint8Array(300 * 1024) };
   for (let count = 0; count < 4; count++) tables.put('s', { d: bytes });
@@ -64,7 +64,7 @@ test('a request that takes more units than are left delays the next one', () => 
   tables.put('t');
 });
 
-test('a refused write takes units, too', () => {
+test('a refused write uses units, too', () => {
   const tables = new TestDatabase();
   const refused = { ConditionExpression: 'attribute_exists(pk)' };
   for (let count = 0; count < 1000; count++) {
@@ -75,7 +75,7 @@ test('a refused write takes units, too', () => {
   assert.throws(() => tables.put('s'), ThrottlingException);
 });
 
-test('a transaction takes twice as much, and names the items that are throttled', () => {
+test('a transaction uses twice as many units, and its reasons name the throttled items', () => {
   const tables = new TestDatabase();
   for (let time = 0; time < 500; time++) {
     tables.database.commit(tables.prepare([putting(`s${time}`)]));
@@ -92,7 +92,7 @@ test('a transaction takes twice as much, and names the items that are throttled'
   );
 });
 
-test('a batch leaves what is throttled unprocessed, and fails where all is', () => {
+test('a batch leaves throttled items unprocessed, and fails if all are throttled', () => {
   const tables = new TestDatabase();
   timesUntilThrottled((time) => tables.put(`s${time}`));
   const requests = ['a', 'b'].map((pk) => ({ PutRequest: { Item: key('s', pk) } }));

@@ -9,7 +9,7 @@ import { number, putting, TestDatabase } from './test-database.ts';
 
 const MINUTE = 60_000;
 
-test('a transaction that was carried out is not carried out again under its token', () => {
+test('a transaction is applied once under one token', () => {
   const tables = new TestDatabase();
   const items = [putting('s', { n: number(1) })];
   tables.database.commit(tables.prepare(items, 'token'));
@@ -22,7 +22,7 @@ test('a transaction that was carried out is not carried out again under its toke
   tables.put('s');
 });
 
-test('the same token is refused while its transaction is under way', () => {
+test('a token is refused while its transaction is in progress', () => {
   const tables = new TestDatabase();
   const prepared = tables.prepare([putting('s')], 'token');
 
@@ -42,7 +42,7 @@ test('another transaction under the same token is refused', () => {
   );
 });
 
-test('a cancelled transaction can be tried again under its token', () => {
+test('a cancelled transaction can be repeated under its token', () => {
   const tables = new TestDatabase();
   const items = [putting('s', {}, { ConditionExpression: 'attribute_not_exists(pk)' })];
   tables.put('s');
@@ -54,7 +54,7 @@ test('a cancelled transaction can be tried again under its token', () => {
   assert.ok(tables.get('s', { consistent: true }));
 });
 
-test('a token is known for ten minutes', () => {
+test('a token is valid for ten minutes', () => {
   const tables = new TestDatabase();
   const items = [putting('s')];
   tables.database.commit(tables.prepare(items, 'token'));

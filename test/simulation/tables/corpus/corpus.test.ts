@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { knownShapes } from './known-shapes.ts';
 import { mergedShapes, shapesOf } from './shapes.ts';
 
-/** An expression that stands in the code as it is, after a condition or not. */
+/** A literal expression in the code, or two of them in a conditional. */
 const LITERAL = /Expression:(?:[^'`\n]*\?)?\s*'(?<expression>[^']+)'(?:\s*:\s*'(?<other>[^']+)')?/g;
-/** The folder of the code that sends requests. */
+/** The folder of the code that sends requests to DynamoDB. */
 const STORAGE = new URL('../../../../shared/storage/', import.meta.url);
 
-test('the differential tests know every expression that stands in the code of storage', () => {
+test('the corpus of the differential tests contains every literal expression in the code of storage', () => {
   const known = knownShapes().flatMap(({ fields }) => Object.values(fields));
   const expressions = readdirSync(STORAGE, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
@@ -21,13 +21,13 @@ test('the differential tests know every expression that stands in the code of st
   assert.deepEqual(
     expressions.filter((expression) => !known.includes(expression)),
     [],
-    'record them: see record.ts',
+    'record them with record.ts',
   );
 });
 
 const PATH = { '#s': 's', '#_x': 'x', '#_y': 'y', '#_z': 'z', '#_0': '0', '#t': 't', '#u': 'u' };
 
-test('changes of blocks are told apart by what they do, not by slots and their number', () => {
+test('changes of blocks that differ only in their slots have one shape', () => {
   const change = (slots: readonly string[]) =>
     shapesOf('UpdateItemCommand', {
       UpdateExpression: `REMOVE ${slots.map((slot) => `#s.#_${slot}`).join(', ')}`,
@@ -54,7 +54,7 @@ test('changes of blocks are told apart by what they do, not by slots and their n
   });
 });
 
-test('requests of one kind are one shape, with all types that were seen', () => {
+test('requests of one kind are merged into one shape with all of their types', () => {
   const put = (Item: object) => shapesOf('PutItemCommand', { TableName: 'any', Item });
   const shapes = [
     ...put({ pk: { S: 'a' }, s: { M: { x: { M: { u: { N: '1' } } }, '0': { M: {} } } } }),

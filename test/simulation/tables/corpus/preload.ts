@@ -7,8 +7,8 @@ import { marshallRequest } from '../marshalling.ts';
 import { shapesOf } from './shapes.ts';
 
 /**
- * Loaded before all other modules of a process, this module records the shapes of all requests that storage sends,
- * in one file for each process, in the folder `DYNABUS_SHAPES`. `record.ts` starts it.
+ * `record.ts` loads this module before all others of each process. It records the shapes of all requests that
+ * storage sends, in one file per process in the folder `DYNABUS_SHAPES`.
  */
 
 interface Command {
@@ -34,7 +34,7 @@ record(DynamoDBDocumentClient.prototype as unknown as Sender, ({ constructor: { 
 function record(sender: Sender, shapesIn: (command: Command) => readonly object[]): void {
   const { send } = sender;
   sender.send = function (this: Sender, command, ...rest) {
-    // Only storage asks for consumed capacity; requests of the tests themselves do not.
+    // Requests of storage ask for the consumed capacity; requests of the tests do not.
     if (command.input.ReturnConsumedCapacity !== undefined) {
       for (const shape of shapesIn(command)) {
         const line = JSON.stringify(shape);

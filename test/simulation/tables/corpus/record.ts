@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { mergedShapes, type Shape } from './shapes.ts';
 
 /**
- * Records the shapes of all requests that storage emits, while tests run, into `requests.jsonl`:
+ * Runs tests, and records the shapes of all requests that storage sends in them into `requests.jsonl`:
  *
  *     node --import tsx test/simulation/tables/corpus/record.ts spec/ model/ processes/
  *
- * Arguments choose the tests, as those of `npm test` do. It takes as long as they take. Run it after storage has
- * learned a new request: the differential tests then send it, too, and fail where the simulation does not know it.
+ * The arguments choose the tests, as those of `npm test` do. Run it after storage has got a new request: the
+ * differential tests then send it, too, and fail if the simulation does not support it.
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'dynabus-shapes-'));

@@ -8,27 +8,27 @@ import { entryOf } from '../writes.ts';
 import { withFewSlots } from './slots.ts';
 import { type AttributeTypes, mergedAttributes, typesOf, typesOfItem } from './value-types.ts';
 
-/** Where a shape was seen: a request of its own, or a part of one. */
+/** Where a shape was sent: as a request, or as a part of one. */
 export type SentIn = 'alone' | 'transaction' | 'batch';
 
-/** What requests of one kind have in common: everything but keys, values and counts. */
+/** What requests of one kind have in common: all but keys, values and counts. */
 export interface Shape {
   readonly sentIn: SentIn;
-  /** The SDK's command; of a part of a request what it does, `Put` for instance. */
+  /** The SDK's command; for a part of a request its operation, for instance `Put`. */
   readonly kind: string;
-  /** Expressions and options as they were sent. */
+  /** The expressions and options. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The types of the values of expressions. */
+  /** The types of the values in the expressions. */
   readonly values?: AttributeTypes;
   /** The types of the attributes of an item that is put. */
   readonly item?: AttributeTypes;
 }
 
-/** Fields that say how much, or where: only that they are there is kept. */
+/** Fields whose value is dropped; the shape keeps only that they exist. */
 const VARIABLE = new Set(['Limit', 'ExclusiveStartKey']);
 const DROPPED = new Set(['TableName', 'Key', 'Item', 'ExpressionAttributeValues', 'Keys']);
 
-/** The shapes in a marshalled request. */
+/** The shapes of a marshalled request. */
 export function shapesOf(command: string, input: object): readonly Shape[] {
   switch (command) {
     case 'TransactWriteItemsCommand':
@@ -72,7 +72,7 @@ function shapeOf(sentIn: SentIn, kind: string, request: object): Shape {
   });
 }
 
-/** Each kind of request once, with all types that were seen, in a fixed order. */
+/** Each kind of request once, with all types it had, in a fixed order. */
 export function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
   const merged = new Map<string, Shape>();
   for (const shape of shapes) {

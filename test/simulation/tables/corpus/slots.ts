@@ -2,28 +2,28 @@ import type { Shape } from './shapes.ts';
 import type { AttributeTypes } from './value-types.ts';
 
 /**
- * Changes of blocks name their slots by letters, and as many as there are: each set of slots is an expression of
- * its own. Here they become few expressions: the first slots of every kind of change stay, under new letters.
+ * A change of a block names its slots by letters, so each set of slots makes another expression. This module
+ * reduces them to few expressions: it keeps the first slots of each kind of change, under new letters.
  */
 
-/** So many slots stay of those that a request treats alike: more are only more of the same. */
+/** How many of the slots that a request treats alike are kept. */
 const ALIKE_MAX = 2;
-/** And so many of all. */
+/** How many slots are kept in all. */
 const SLOTS_MAX = 3;
 
 const SLOT = /#_(\w)/g;
 const NUMBERED = /:v\d+/g;
-/** Between two conditions, though not between the bounds of one. */
+/** The AND between two conditions, not the one between the bounds of BETWEEN. */
 const AND = / AND (?!:)/;
 const SECTION = /(?:^| )(SET|REMOVE|ADD|DELETE) /;
 
 interface Expressions {
   readonly conditions: readonly string[];
-  /** Changes by the section they stand in. */
+  /** The changes, by section. */
   readonly changes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The shape of a change of a block, with few slots; any other shape as it is. */
+/** Reduces the slots in the shape of a change of a block; returns any other shape unchanged. */
 export function withFewSlots<Given extends Shape>(shape: Given): Given {
   const { ConditionExpression: condition = '', UpdateExpression: update = '' } =
     shape.fields as Readonly<Record<string, string>>;
@@ -70,7 +70,7 @@ function sectionsOf(update: string): ReadonlyMap<string, readonly string[]> {
   return sections;
 }
 
-/** What a request does with a slot, and with which types of values. */
+/** What a request does with a slot, with which types of values. */
 function signatureOf(
   { conditions, changes }: Expressions,
   letter: string,
@@ -85,7 +85,7 @@ function signatureOf(
     .join();
 }
 
-/** The shape with other expressions, which use fewer names and values. */
+/** The shape with reduced expressions, and with only the names and values that they use. */
 function withExpressions<Given extends Shape>(
   shape: Given,
   condition: string,

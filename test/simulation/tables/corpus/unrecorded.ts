@@ -1,8 +1,8 @@
 import type { Shape } from './shapes.ts';
 
 /**
- * Requests that storage emits in states which the recorded tests do not come to: entries of the agenda that an earlier
- * version wrote, sessions that are given back while others use them.
+ * Requests that storage sends in states which the recorded tests do not reach: due-work entries of an earlier
+ * version, and sessions that are released while other clients use them.
  */
 export const UNRECORDED: readonly Shape[] = [
   {

@@ -1,20 +1,20 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { type Item, type Kind, kindOf } from '../attribute-values.ts';
 
-/** The types that a value was seen to have; of maps and lists those of what is in them. */
+/** The types that a value had in the recorded requests; maps and lists also have those of their elements. */
 export type ValueTypes = Partial<Record<Exclude<Kind, 'M' | 'L'>, true>> & {
   M?: AttributeTypes;
   L?: ValueTypes;
 };
 
-/** The types of attributes by their names; `*` stands for any name. */
+/** The types of attributes, by name; `*` stands for any name. */
 export type AttributeTypes = Record<string, ValueTypes>;
 
 /** Stands for any name in a map. */
 export const ANY_NAME = '*';
-/** In a map with more names than this, the names count as data. */
+/** In a map with more names than this, the names are data. */
 const NAMES_MAX = 24;
-/** The slots of a block, by name. */
+/** The name of a slot of a block. */
 const SLOT = /^[0-9A-Za-z]$/;
 
 /** The types in an item. */
@@ -35,7 +35,7 @@ export function typesOf(value: AttributeValue): ValueTypes {
   return { L: (value.L ?? []).map(typesOf).reduce(mergedTypes, {}) };
 }
 
-/** What either of two values was seen to have. */
+/** The types that either of two values has. */
 export function mergedTypes(a: ValueTypes, b: ValueTypes): ValueTypes {
   const merged: ValueTypes = { ...a, ...b };
   if (a.M !== undefined && b.M !== undefined) merged.M = mergedAttributes(a.M, b.M);
@@ -43,7 +43,7 @@ export function mergedTypes(a: ValueTypes, b: ValueTypes): ValueTypes {
   return merged;
 }
 
-/** The same of two items. */
+/** The types that either of two items has. */
 export function mergedAttributes(a: AttributeTypes, b: AttributeTypes): AttributeTypes {
   const merged = { ...a };
   for (const [name, types] of Object.entries(b)) {

@@ -3,11 +3,11 @@ import type { Item } from '../database.ts';
 import type { Compared } from './pair.ts';
 
 /**
- * Where a local engine differs from the service, and the simulation follows the service. Everything else that differs
- * is a fault of the simulation.
+ * The differences of each local engine to the service, where the simulation follows the service. Any other
+ * difference between an engine and the simulation is a defect of the simulation.
  */
 
-/** What an engine says at an edge, with the reason why that is not the service's answer. */
+/** The edge cases in which an engine answers differently from the service, with the reason. */
 export const EDGE_DEVIATIONS: Readonly<Record<EngineKind, Readonly<Record<string, string>>>> = {
   'dynamodb-local': {
     'a path into nothing in a transaction':
@@ -20,33 +20,34 @@ export const EDGE_DEVIATIONS: Readonly<Record<EngineKind, Readonly<Record<string
     'a condition of 301 operators with bounds': 'it does not count operators',
     'a condition of 302 operators with sizes': 'it does not count operators',
     'a path into nothing': 'it removes nothing where the path leads into nothing',
-    'a path into nothing in a transaction': 'the same',
-    'a transaction again, by its token':
+    'a path into nothing in a transaction': 'it removes nothing there, too',
+    'a transaction repeated under its token':
       'it counts the items of the request, not those in the table',
     'a page that ends after exactly 1 MB': 'it counts the item that no longer fitted as scanned',
     'a page of items of 400 KB': 'it leaves out the item that takes a page over 1 MB',
-    'a page of which little is shown': 'it leaves out the item that takes a page over 1 MB',
-    'a page that begins elsewhere': 'it takes any start of a page',
-    'a page that begins before its range': 'it takes any start of a page',
-    'a page that begins behind its range': 'it takes any start of a page',
-    'a page that begins beside its prefix': 'it takes any start of a page',
+    'a page of items of 400 KB with a projection':
+      'it leaves out the item that takes a page over 1 MB',
+    'a page that begins elsewhere': 'it accepts any start of a page',
+    'a page that begins before its range': 'it accepts any start of a page',
+    'a page that begins behind its range': 'it accepts any start of a page',
+    'a page that begins beside its prefix': 'it accepts any start of a page',
     'an empty bound': 'it compares with an empty sort key',
     'an empty prefix': 'it compares with an empty sort key',
   },
 };
 
-/** Requests of which an engine does not report what they cost, by command, with the reason. */
+/** The commands whose consumed capacity an engine reports differently, with the reason. */
 export const UNIT_DEVIATIONS: Readonly<Record<EngineKind, Readonly<Record<string, string>>>> = {
   'dynamodb-local': {
     QueryCommand: 'a query that finds nothing costs nothing there',
-    BatchGetItemCommand: 'an item that is not there costs nothing there',
+    BatchGetItemCommand: 'an item that does not exist costs nothing there',
     BatchWriteItemCommand: 'a deletion counts twice there',
-    TransactWriteItemsCommand: 'an item that is not there before or afterwards counts once there',
+    TransactWriteItemsCommand: 'an item that does not exist before or afterwards counts once there',
   },
   dynoxide: {},
 };
 
-/** How a random request may end differently in an engine, and why. */
+/** A random request that may end differently in an engine, with the reason. */
 interface Deviation {
   readonly kind: EngineKind;
   readonly reason: string;
@@ -74,7 +75,7 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
   },
   {
     kind: 'dynamodb-local',
-    reason: 'it checks the conditions of a transaction before it looks whether keys differ',
+    reason: 'it checks the conditions of a transaction before it compares its keys',
     applies: ({ simulated, engine }) =>
       simulated.error === 'ValidationException' && engine.error === 'TransactionCanceledException',
   },
@@ -96,7 +97,7 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
   },
   {
     kind: 'dynoxide',
-    reason: 'it refuses bounds in the wrong order as the fault of one entry of a transaction',
+    reason: 'it refuses bounds in the wrong order as an error of one entry of a transaction',
     applies: ({ request, simulated, engine }) =>
       simulated.error === 'ValidationException' &&
       engine.error === 'TransactionCanceledException' &&
@@ -104,7 +105,7 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
   },
   {
     kind: 'dynoxide',
-    reason: 'an update that makes an item shows its key as the old item',
+    reason: 'an update that creates an item returns its key as the old item',
     applies: ({ request: { name }, simulated, engine }) => {
       const { Attributes, ...rest } = answerOf(engine);
       const keys = (Attributes as readonly (readonly [string, unknown])[] | undefined) ?? [];
@@ -128,7 +129,7 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
   },
 ];
 
-/** Why an engine's different outcome is no fault of the simulation; undefined = it is one. */
+/** Why an engine's different outcome is not a defect of the simulation; undefined = it is one. */
 export function deviation(kind: EngineKind, compared: Compared): string | undefined {
   const { simulated, engine } = compared;
   const isSame =
@@ -146,7 +147,7 @@ function answerOf({ answer }: Compared['simulated']): Readonly<Record<string, un
   return (answer ?? {}) as Readonly<Record<string, unknown>>;
 }
 
-/** Whether two things look the same as JSON. */
+/** Whether two values have the same JSON. */
 export function areAlike(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -8,9 +8,9 @@ import { engineEndpoint, onceClient, whyMissing } from './engines.ts';
 import { type Compared, Pair } from './pair.ts';
 
 /**
- * The simulation against the local engines: the same random requests, of every shape that storage emits, must end the
- * same way, show and cost the same, and leave the same items. `DYNABUS_SEED` repeats a run, and
- * `DYNABUS_DIFFERENTIAL_RUNS` makes more of them.
+ * Compares the simulation with the local engines: the same random requests, of every shape that storage
+ * sends, must have the same outcome, answer and cost, and leave the same items. `DYNABUS_SEED` repeats a run,
+ * and `DYNABUS_DIFFERENTIAL_RUNS` sets the number of runs.
  */
 
 const SEED = seedOfRun();
@@ -18,7 +18,7 @@ const RUNS = Number(process.env['DYNABUS_DIFFERENTIAL_RUNS'] ?? 6);
 const STEPS = 120;
 
 for (const kind of ENGINE_KINDS) {
-  const title = `random requests end as in ${kind} (seed ${SEED})`;
+  const title = `random requests have the same outcome in the simulation as in ${kind} (seed ${SEED})`;
   test(title, { skip: whyMissing(kind) ?? false }, async (t) => {
     const client = onceClient(t, await engineEndpoint(t, kind));
     for (let run = 0; run < RUNS; run++) {

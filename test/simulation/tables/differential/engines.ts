@@ -9,18 +9,18 @@ import {
 
 import { KIND_VARIABLE } from '../../../runner/test-engines.ts';
 
-/** The engine of this process: it answers at this address already. */
+/** The address of the engine that already runs for this process. */
 const RUNNING = process.env['DYNAMODB_ENDPOINT'] ?? '';
 const RUNNING_KIND = ENGINE_KINDS.find((kind) => kind === process.env[KIND_VARIABLE]);
 
-/** Why an engine cannot be asked here; undefined = it can. */
+/** Why an engine cannot run here; undefined = it can. */
 export function whyMissing(kind: EngineKind): string | undefined {
   if (isRunning(kind)) return undefined;
   const recipe = findRecipe[kind]();
   return 'missing' in recipe ? recipe.missing : undefined;
 }
 
-/** The address of an engine, which is started for a test unless it runs already. */
+/** The address of an engine, which starts for a test unless it runs already. */
 export async function engineEndpoint(t: TestContext, kind: EngineKind): Promise<string> {
   if (isRunning(kind)) return RUNNING;
   const engine = await startBeside(kind);
@@ -28,7 +28,7 @@ export async function engineEndpoint(t: TestContext, kind: EngineKind): Promise<
   return engine.endpoint;
 }
 
-/** A client of an engine that tries nothing twice. */
+/** A client of an engine without retries. */
 export function onceClient(t: TestContext, endpoint: string) {
   const client = createDynamoClient(endpoint);
   client.config.maxAttempts = async () => 1;
@@ -36,14 +36,14 @@ export function onceClient(t: TestContext, endpoint: string) {
   return client;
 }
 
-/** Where one engine serves all tests, it is the first that can run. */
+/** Without `KIND_VARIABLE` the running engine is the first kind that can run. */
 function isRunning(kind: EngineKind): boolean {
   if (RUNNING === '') return false;
   if (RUNNING_KIND !== undefined) return RUNNING_KIND === kind;
   return ENGINE_KINDS.find((each) => !('missing' in findRecipe[each]())) === kind;
 }
 
-/** Starts another engine although one runs. Where that one answers is read before anything is waited for. */
+/** Starts another engine although one runs; `startEngine` reads the variable before its first await. */
 function startBeside(kind: EngineKind): Promise<Engine> {
   process.env['DYNAMODB_ENDPOINT'] = '';
   const starting = startEngine({ kind });

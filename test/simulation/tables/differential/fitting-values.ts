@@ -6,14 +6,14 @@ import type { ValueTypes } from '../corpus/value-types.ts';
 import { valueAt } from '../paths.ts';
 import { valuesIn } from './random-values.ts';
 
-/** `#s.#a = :v`, `size(#s) = :v`, `contains(c, :v)`, as far as they concern one value. */
+/** The part before the value in `#s.#a = :v`, `size(#s) = :v` and `contains(c, :v)`. */
 const COMPARED = /(?:(?<function>\w+)\()?(?<path>[#\w.]+)(?:\)? (?<sign>[<>=]+) | BETWEEN |, )$/;
 const STEPS = ['-1', '0', '1'] as const;
 
 /**
- * A value for a placeholder with which its condition has a good chance to hold for an item: the one that
- * stands at the path it is compared with, or one close to it; else any that is in the item. Undefined = the
- * item has none.
+ * A value for a placeholder that is likely to make its condition hold for an item: the value at the path that
+ * the condition compares it with, or one close to it; otherwise any value of the item with the right type.
+ * Undefined = the item has none.
  */
 export function fittingValue(
   random: LoadRandom,

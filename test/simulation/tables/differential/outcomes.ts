@@ -2,19 +2,19 @@ import type { AttributeValue, CancellationReason } from '@aws-sdk/client-dynamod
 import { type Item, membersOf } from '../attribute-values.ts';
 import { canonicalNumber } from '../numbers.ts';
 
-/** What came of a request, in a form in which two of them can be compared. */
+/** The outcome of a request, in a form that can be compared. */
 export interface Outcome {
-  /** The name of the exception; absent = it was carried out. */
+  /** The name of the exception; absent = the request succeeded. */
   readonly error?: string;
-  /** What an exception shows: the item that was there, or a reason for each entry. */
+  /** The existing item in an exception, or its reason for each entry of a transaction. */
   readonly shown?: unknown;
-  /** What is answered, but for its cost. */
+  /** The answer without its cost. */
   readonly answer?: unknown;
-  /** Units consumed, where they are answered. */
+  /** The consumed units, if the answer has them. */
   readonly units?: number;
 }
 
-/** How a request ended that was sent somewhere. */
+/** Waits for an answer and returns the outcome. */
 export async function outcomeOf(answered: Promise<object>): Promise<Outcome> {
   try {
     return succeeded(await answered);
@@ -53,7 +53,7 @@ function failed(error: unknown): Outcome {
   return { error: name, shown: reasons ?? (Item && plainItem(Item)) };
 }
 
-/** The fields of answers that hold items, and those that hold many. */
+/** An answer without undefined fields, with its items in plain form. */
 function plain(answer: object): unknown {
   return Object.fromEntries(
     Object.entries(answer as Record<string, unknown>).flatMap(([field, value]) => {
@@ -67,7 +67,7 @@ function plain(answer: object): unknown {
   );
 }
 
-/** Which ones a batch leaves is up to the engine. */
+/** Only the number of unprocessed items, because the engine chooses them. */
 function counts(unprocessed: object): unknown {
   return Object.entries(unprocessed as Record<string, { Keys?: object[] } | object[]>).map(
     ([table, left]) => [table, (Array.isArray(left) ? left : (left.Keys ?? [])).length],
@@ -81,7 +81,7 @@ interface Responses {
   readonly UnprocessedKeys?: object;
 }
 
-/** Batches answer in any order, and those that leave something out leave out what they will. */
+/** The items of a batch in a fixed order, or their number if the engine chose to leave some out. */
 function plainResponses({ Responses = {}, UnprocessedKeys = {} }: Responses): unknown {
   const isWhole = Object.keys(UnprocessedKeys).length === 0;
   return Object.entries(Responses).map(([table, items]) => [
@@ -90,7 +90,7 @@ function plainResponses({ Responses = {}, UnprocessedKeys = {} }: Responses): un
   ]);
 }
 
-/** An item in which sets have an order, bytes are text, and names are sorted. */
+/** An item with sorted names and sets, and with bytes as text. */
 export function plainItem(item: Item): unknown {
   return Object.entries(item)
     .sort(([a], [b]) => (a < b ? -1 : 1))

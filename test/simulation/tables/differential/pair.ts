@@ -7,18 +7,18 @@ import { type Item, SimulatedDatabase } from '../database.ts';
 import { type Outcome, outcomeOf, plainItem } from './outcomes.ts';
 import { type RandomRequest, RandomRequests } from './random-requests.ts';
 
-/** A request, and how it ended in the simulation and in an engine. */
+/** A request with its outcomes in the simulation and in an engine. */
 export interface Compared {
   readonly request: RandomRequest;
   readonly simulated: Outcome;
   readonly engine: Outcome;
 }
 
-/** What requests are sent to. */
+/** A client that requests are sent with. */
 export type Client = Pick<dynamodb.DynamoDBClient, 'send'>;
 type CommandOf = new (input: object) => Parameters<Client['send']>[0];
 
-/** The same pair of tables twice, simulated and in an engine, to which the same requests go. */
+/** The same two tables in the simulation and in an engine, to which the same requests are sent. */
 export class Pair {
   readonly #database = new SimulatedDatabase({
     now: () => 1_790_000_000_000,
@@ -43,7 +43,7 @@ export class Pair {
     });
   }
 
-  /** A pair of new tables for a seed, which decides on all requests. */
+  /** Creates the tables for a seed, which determines all requests. */
   static async make(
     engine: dynamodb.DynamoDBClient,
     seed: string,
@@ -65,7 +65,7 @@ export class Pair {
     return { request, simulated, engine };
   }
 
-  /** All items of both tables, here and there, sorted. */
+  /** All items of each table in the simulation and in the engine, sorted. */
   async items(): Promise<readonly { readonly simulated: unknown; readonly engine: unknown }[]> {
     const pairs = [];
     for (const table of this.#tables) {
@@ -91,7 +91,7 @@ export class Pair {
     return items;
   }
 
-  /** Deletes the tables of the engine. */
+  /** Deletes the tables in the engine. */
   async drop(): Promise<void> {
     for (const TableName of this.#tables) {
       await this.#engine.send(new dynamodb.DeleteTableCommand({ TableName }));

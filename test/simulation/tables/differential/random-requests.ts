@@ -10,22 +10,22 @@ import type { WriteInput } from '../writes.ts';
 import { fittingValue } from './fitting-values.ts';
 import { randomItem, randomValue } from './random-values.ts';
 
-/** A request, ready to be sent. */
+/** A request to send. */
 export interface RandomRequest {
   /** The name of the SDK's command. */
   readonly name: string;
   readonly input: object;
 }
 
-/** Few keys, so that requests often meet the same item. UTF-8 and UTF-16 order some of the sort keys differently. */
+/** Few keys, so that requests often use the same item. UTF-8 and UTF-16 order some sort keys differently. */
 const PARTITION_KEYS = ['one', 'two', 'thr/33'] as const;
 const SORT_KEYS = ['a', 'b0', 'b1', 'b1!', '/s/b0', '/\u{1f600}/b', '/\uffee/b', 'é', 'z'] as const;
-/** Single requests; what writes items comes more often, so that there is something to meet. */
+/** Single requests; puts and updates are more frequent, so that items exist. */
 const KINDS = [
   ...(['PutItemCommand', 'PutItemCommand', 'UpdateItemCommand', 'UpdateItemCommand'] as const),
   ...(['DeleteItemCommand', 'GetItemCommand', 'QueryCommand'] as const),
 ] as const;
-/** The same of transactions. */
+/** Entries of transactions. */
 const ENTRY_KINDS = ['Put', 'Put', 'Update', 'Update', 'Delete', 'ConditionCheck'] as const;
 const CHANCE = {
   transaction: 0.15,
@@ -38,7 +38,7 @@ const ENTRIES_MAX = 5;
 const LIMIT_MAX = 4;
 const AIMS_MAX = 20;
 
-/** Draws requests of the shapes that storage was seen to emit. */
+/** Draws requests of the recorded shapes. */
 export class RandomRequests {
   readonly #random: LoadRandom;
   readonly #shapes: readonly Shape[];
@@ -49,7 +49,7 @@ export class RandomRequests {
     readonly random: LoadRandom;
     readonly shapes: readonly Shape[];
     readonly tables: readonly [string, ...string[]];
-    /** The item under a key, to which many values are fitted. */
+    /** The item under a key, to which drawn values are fitted. */
     readonly stored: (table: string, key: ItemKey) => Item | undefined;
   }) {
     this.#random = settings.random;
@@ -97,8 +97,8 @@ export class RandomRequests {
   }
 
   /**
-   * A request of a shape for an item that is not taken, which it then is. Most are aimed: several are drawn, and
-   * the first one is taken whose condition holds, since by chance few would.
+   * A request of a shape for an item that is not in `taken`, which it is added to. Most requests are aimed:
+   * the first one whose condition holds is chosen from several draws, because few random conditions hold.
    */
   #aimed(shape: Shape, taken: Set<string>): object {
     const random = this.#random;
@@ -120,7 +120,7 @@ export class RandomRequests {
     return { name, input: { RequestItems, ReturnConsumedCapacity: 'TOTAL' } };
   }
 
-  /** A request of a shape. */
+  /** A request of a shape, with drawn values. */
   #filled({ kind, fields, values, item }: Shape, TableName: string, key: ItemKey): object {
     if (kind === 'QueryCommand') return this.#query(fields, values ?? {}, TableName, key);
     const about =
@@ -142,7 +142,7 @@ export class RandomRequests {
     };
   }
 
-  /** The first value of a key condition is the partition key, and others are sort keys. */
+  /** A query, in whose key condition the first value is the partition key and all others are sort keys. */
   #query(
     fields: Shape['fields'],
     values: AttributeTypes,
@@ -190,12 +190,12 @@ export class RandomRequests {
   }
 }
 
-/** Whether a shape changes slots of a block: most do, and would leave others little room. */
+/** Whether a shape changes slots of a block; most do, so others are drawn separately. */
 function isOfSlots({ fields }: Shape): boolean {
   return String(fields['ConditionExpression'] ?? '').includes('#_');
 }
 
-/** Whether a request has no condition that an item refuses. */
+/** Whether a request has no condition, or one that holds for an item. */
 function holds(input: object, stored: Item | undefined): boolean {
   const { ConditionExpression: condition, ...given } = input as WriteInput;
   if (condition === undefined) return true;

@@ -3,23 +3,23 @@ import type { LoadRandom } from '../../../support/load-random.ts';
 import { type Item, type Kind, kindOf } from '../attribute-values.ts';
 import { ANY_NAME, type AttributeTypes, type ValueTypes } from '../corpus/value-types.ts';
 
-/** Few different values, so that conditions hold as often as not, and those at which rules change. */
+/** Few values, so that conditions often hold, and values at which rules of the service change. */
 const NUMBERS = [
   ...['0', '1', '2', '3', '-1', '10', '99', '100', '1790000000000', '1790000000001'],
   ...['9007199254740993', '-12345678901234567890', '0.5', '1e3', '00120'],
 ] as const;
 const TEXTS = ['', 'a', 'ab', 'b', 'q', 'é', '\u{1f600}', '\uffee', 'a-rather-long-text'] as const;
-/** Names that stand for any: some that slots bear, too. */
+/** Names in place of `ANY_NAME`; slots have such names, too. */
 const NAMES = ['a', 'b', 'c', 'd'] as const;
 const BYTES = [0, 1, 2, 16, 17] as const;
-/** Now and then a value is as long as this, so that prices differ and pages end. */
+/** Lengths of occasional long values, so that prices differ and pages end. */
 const LONG_BYTES = [900, 1023, 1025, 4000, 4096, 100_000] as const;
 const LONG_CHANCE = 0.03;
-/** How likely an item has an attribute that such items may have. */
+/** The probability of each attribute that an item may have. */
 const ATTRIBUTE_CHANCE = 0.7;
 const ELEMENTS_MAX = 3;
 
-/** A random item with some of the attributes that such items were seen to have. */
+/** A random item with some of the attributes in `types`. */
 export function randomItem(random: LoadRandom, types: AttributeTypes): Item {
   const item: Item = {};
   for (const [name, type] of Object.entries(types)) {
@@ -31,7 +31,7 @@ export function randomItem(random: LoadRandom, types: AttributeTypes): Item {
   return item;
 }
 
-/** A random value of one of some types. */
+/** A random value with one of the types. */
 export function randomValue(random: LoadRandom, types: ValueTypes): AttributeValue {
   const kinds = Object.keys(types) as Kind[];
   const kind = kinds[random.below(kinds.length)] ?? 'S';
@@ -56,11 +56,11 @@ export function randomValue(random: LoadRandom, types: ValueTypes): AttributeVal
       return { L: Array.from({ length: count }, () => randomValue(random, element)) };
     }
     default:
-      throw new Error(`Storage was never seen to emit a value of the type ${kind}.`);
+      throw new Error(`No recorded request of storage has a value of the type ${kind}.`);
   }
 }
 
-/** Every value in an item, at any depth, that has one of some types. */
+/** All values in an item, also in its maps, with one of the types. */
 export function valuesIn(item: Item | undefined, types: ValueTypes): readonly AttributeValue[] {
   return Object.values(item ?? {}).flatMap((value) => {
     const inner = value.M === undefined ? [] : valuesIn(value.M, types);

@@ -1,11 +1,11 @@
 import type { World } from '../world.ts';
 import { claimWorlds } from './claims.ts';
 import { entityWorlds } from './entities.ts';
-import { givenBackWorlds } from './given-back.ts';
+import { hintWorlds } from './hints.ts';
 import { lockWorlds } from './locks.ts';
 import { lostAnswerWorlds } from './lost-answers.ts';
-import { memoryWorlds } from './memories.ts';
 import { moveWorlds } from './moves.ts';
+import { releasedSessionWorlds } from './released-sessions.ts';
 import { sendWorlds } from './sends.ts';
 import { sessionWorlds } from './sessions.ts';
 import { transactionWorlds } from './transactions.ts';
@@ -17,9 +17,9 @@ export const catalogue: readonly World[] = [
   ...moveWorlds,
   ...entityWorlds,
   ...sessionWorlds,
-  ...givenBackWorlds,
+  ...releasedSessionWorlds,
   ...sendWorlds,
   ...transactionWorlds,
   ...lostAnswerWorlds,
-  ...memoryWorlds,
+  ...hintWorlds,
 ];

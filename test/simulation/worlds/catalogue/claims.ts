@@ -1,10 +1,10 @@
 import { world } from '../world.ts';
 import { queue } from './settings.ts';
 
-/** So often a receive reads a queue whose first block has enough for everybody. */
+/** The queries of a receive from a queue whose first block has enough messages for all receivers. */
 const QUERIES_MAX = 1;
 
-/** Receivers against each other, and against those who hold what they want. */
+/** Concurrent receives, also with operations on locked messages. */
 export const claimWorlds = [
   world({
     name: 'claim × claim, one message',
@@ -48,7 +48,7 @@ export const claimWorlds = [
       history
         .of('receive')
         .filter(({ deliveries }) => deliveries.length === 0)
-        .map(({ actor }) => `${actor} received nothing, though there is one for each.`),
+        .map(({ actor }) => `${actor} received nothing, though there is a message for each.`),
   }),
   world({
     name: 'claim × claim, three messages in two blocks',

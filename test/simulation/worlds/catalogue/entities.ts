@@ -3,43 +3,47 @@ import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
 import { LOCK_MS, queue } from './settings.ts';
 
-/** What was sent before a purge began, or the entity was deleted, is gone. */
-function isGone({ history, found }: Ended): readonly string[] {
-  const wipes = history.of('purge', 'delete').filter(({ heard }) => heard === 'done');
+/** Messages sent before a purge or a deletion of the entity do not exist afterwards. */
+function foundAfterRemoval({ history, found }: Ended): readonly string[] {
+  const removals = history.of('purge', 'delete').filter(({ outcome }) => outcome === 'done');
   return found.flatMap(({ tag, path }) => {
     const sends = history.of('send').filter(({ tags }) => tags.includes(tag));
-    const wipe = wipes.find(({ start }) => sends.every(({ end }) => end < start || end === -1));
-    return wipe === undefined ? [] : [`${tag} was still in ${path} after ${wipe.kind}.`];
+    const removal = removals.find(({ start }) =>
+      sends.every(({ end }) => end < start || end === -1),
+    );
+    return removal === undefined ? [] : [`${tag} was still in ${path} after ${removal.kind}.`];
   });
 }
 
-/** Locks from before an update are lost once it was answered. */
-function areLost({ history }: Ended): readonly string[] {
-  const changes = history.of('update', 'purge', 'delete').filter(({ heard }) => heard === 'done');
+/** Locks taken before an update, purge or deletion are lost once it is answered. */
+function settledAfterChange({ history }: Ended): readonly string[] {
+  const changes = history
+    .of('update', 'purge', 'delete')
+    .filter(({ outcome }) => outcome === 'done');
   return history.of('complete', 'abandon', 'renew').flatMap((call) => {
-    const { delivery, heard, actor, kind, start } = call;
+    const { delivery, outcome, actor, kind, start } = call;
     const received = history.calls.find(({ deliveries }) =>
       deliveries.some(({ lockToken }) => lockToken === delivery?.lockToken),
     );
     const change = changes.find((one) => one.end <= start && (received?.end ?? 0) <= one.start);
-    if (heard !== 'done' || change === undefined) return [];
+    if (outcome !== 'done' || change === undefined) return [];
     return [`${actor}: ${kind} succeeded though ${change.kind} had been answered.`];
   });
 }
 
-/** After a purge that was answered nobody receives what was sent before. */
-function areBothSeen({ history }: Ended): readonly string[] {
-  const isPurged = history.of('purge').some(({ heard }) => heard === 'done');
+/** After an answered purge no receive returns messages. */
+function receivedAfterPurge({ history }: Ended): readonly string[] {
+  const isPurged = history.of('purge').some(({ outcome }) => outcome === 'done');
   return history
     .of('receive')
     .filter(({ deliveries }) => isPurged && deliveries.length > 0)
-    .map(({ actor }) => `${actor} received what had been purged.`);
+    .map(({ actor }) => `${actor} received a purged message.`);
 }
 
-/** What a process knows of entities is used for two seconds. */
-const ALMOST_OLD_MS = 1900;
+/** Just less than the two seconds for which a process caches entities, ms. */
+const ALMOST_STALE_MS = 1900;
 
-/** Changes of entities against those who use them. */
+/** Changes of entities, concurrent with operations on them. */
 export const entityWorlds = [
   world({
     name: 'purge × send × claim',
@@ -60,10 +64,10 @@ export const entityWorlds = [
         await actor.receive('q', 2);
       },
     },
-    check: (ended) => [...isGone(ended), ...areLost(ended)],
+    check: (ended) => [...foundAfterRemoval(ended), ...settledAfterChange(ended)],
   }),
   world({
-    name: 'send through a process that stood still while a queue was purged',
+    name: 'send through a process that was frozen while a queue was purged',
     entities: { q: queue() },
     setUp: async (actor) => void (await actor.send('q', 'a')),
     actors: {
@@ -89,7 +93,7 @@ export const entityWorlds = [
         await actor.receive('q');
       },
     },
-    check: isGone,
+    check: foundAfterRemoval,
   }),
   world({
     name: 'delete and create × send × claim',
@@ -104,7 +108,7 @@ export const entityWorlds = [
       B: async (actor) => void (await actor.send('q', 'b')),
       C: async (actor) => void (await actor.receive('q')),
     },
-    check: isGone,
+    check: foundAfterRemoval,
   }),
   world({
     name: 'delete × sweep × send',
@@ -121,7 +125,7 @@ export const entityWorlds = [
       },
       B: async (actor) => void (await actor.send('q', 'b')),
     },
-    check: isGone,
+    check: foundAfterRemoval,
   }),
   world({
     name: 'update × claim × complete',
@@ -142,10 +146,10 @@ export const entityWorlds = [
         await actor.complete(message);
       },
     },
-    check: areLost,
+    check: settledAfterChange,
   }),
   world({
-    name: 'update × update of what both have read',
+    name: 'update × update with the same entity tag',
     entities: { q: queue() },
     setUp: async ({ process }) => [entityTag(await process.management.get('q', 'queue'))],
     actors: {
@@ -153,7 +157,7 @@ export const entityWorlds = [
       B: async (actor, tag) => await actor.update('q', queue({ lockMs: 20_000 }), tag),
     },
     check: ({ history }) => {
-      const done = history.of('update').filter(({ heard }) => heard === 'done');
+      const done = history.of('update').filter(({ outcome }) => outcome === 'done');
       return done.length === 1 ? [] : [`${done.length} updates of one version succeeded.`];
     },
   }),
@@ -171,7 +175,7 @@ export const entityWorlds = [
         await actor.receive('q');
       },
     },
-    check: (ended) => [...isGone(ended), ...areBothSeen(ended)],
+    check: (ended) => [...foundAfterRemoval(ended), ...receivedAfterPurge(ended)],
   }),
   world({
     name: 'update × renew, then claim',
@@ -192,7 +196,7 @@ export const entityWorlds = [
     check: ({ history }) => {
       const got = history.of('receive').filter(({ actor }) => actor === 'C');
       const isAll = got.every(({ deliveries }) => deliveries.length === 2);
-      return isAll ? [] : ['What was locked before an update could not be had after it.'];
+      return isAll ? [] : ['Messages locked before an update could not be received after it.'];
     },
   }),
   world({
@@ -211,7 +215,7 @@ export const entityWorlds = [
         await actor.renew(message);
       },
     },
-    check: areLost,
+    check: settledAfterChange,
   }),
   world({
     name: 'an entity begins to forward × claim × send',
@@ -241,21 +245,21 @@ export const entityWorlds = [
       },
       B: async (actor) => {
         await actor.receive('t/subscriptions/two');
-        await actor.pass(ALMOST_OLD_MS);
+        await actor.pass(ALMOST_STALE_MS);
         const [message] = await actor.receive('t/subscriptions/one');
         await actor.abandon(message);
-        await actor.pass(ALMOST_OLD_MS);
+        await actor.pass(ALMOST_STALE_MS);
         await actor.receive('t/subscriptions/one');
       },
     },
     check: ({ history }) => {
-      const deletion = history.of('delete').find(({ heard }) => heard === 'done');
+      const deletion = history.of('delete').find(({ outcome }) => outcome === 'done');
       return history
         .of('receive')
         .filter(
           ({ start, deliveries }) => deliveries.length > 0 && start > (deletion?.end ?? start),
         )
-        .map(() => 'B received what had been deleted.');
+        .map(() => 'B received a deleted message.');
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { world } from '../world.ts';
 import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
-/** Those who hold a message against those who want it, at the end of the lock and before. */
+/** Settlements and renewals, concurrent with receives, before and at the end of the lock. */
 export const lockWorlds = [
   world({
     name: 'claim × renew at the end of the lock',
@@ -36,7 +36,7 @@ export const lockWorlds = [
     },
   }),
   world({
-    name: 'claim and complete × claim and complete, a lock lapses',
+    name: 'claim and complete × claim and complete, a lock expires',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', 'a'),
     actors: {
@@ -127,7 +127,7 @@ export const lockWorlds = [
     },
   }),
   world({
-    name: 'the last delivery lapses × complete × claim',
+    name: 'the lock of the last delivery expires × complete × claim',
     entities: { q: queue({ maxDeliveryCount: 1 }) },
     setUp: async (actor) => {
       await actor.send('q', 'a', 'b');
@@ -153,7 +153,7 @@ export const lockWorlds = [
     },
   }),
   world({
-    name: 'renewal of a session lock that ran out, after another one accepted the session',
+    name: 'renewal of an expired session lock after another client accepted the session',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', sessionId: 's' });
@@ -172,7 +172,7 @@ export const lockWorlds = [
     check: ({ history }) =>
       history
         .of('renewSession', 'setState')
-        .filter(({ heard }) => heard === 'done')
-        .map(({ kind }) => `A was told that its ${kind} was done, though B holds the session.`),
+        .filter(({ outcome }) => outcome === 'done')
+        .map(({ kind }) => `A's ${kind} succeeded, though B holds the session.`),
   }),
 ];

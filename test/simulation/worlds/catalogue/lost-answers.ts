@@ -1,7 +1,7 @@
 import { world } from '../world.ts';
 import { DEAD_LETTERS, LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
-/** Somebody hears nothing of one write, which is carried out at some time, while others are at work. */
+/** One write without an answer, which is executed at some time, while other actors work. */
 export const lostAnswerWorlds = [
   world({
     name: 'send with a late write × claim and complete',
@@ -62,7 +62,7 @@ export const lostAnswerWorlds = [
     },
   }),
   world({
-    name: 'receive and delete in a session with a late write × lapse',
+    name: 'receive and delete in a session with a late write × expiry of the lock',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', sessionId: 's' });
@@ -92,7 +92,7 @@ export const lostAnswerWorlds = [
     },
   }),
   world({
-    name: 'dead-letter with a late write × lapse × claim',
+    name: 'dead-letter with a late write × expiry of the lock × claim',
     entities: { q: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -192,7 +192,7 @@ export const lostAnswerWorlds = [
     },
   }),
   world({
-    name: 'receive and delete of which nothing is heard, and which arrives late',
+    name: 'receive and delete without an answer, whose write arrives late',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', 'a', 'b'),
     faults: ['lateUnheard'],
@@ -202,13 +202,13 @@ export const lostAnswerWorlds = [
     check: ({ history, found }) => {
       const [call] = history.of('receiveAndDelete');
       const taken = call?.deliveries.length ?? 0;
-      return call?.heard === 'done' && found.length + taken < 2
-        ? ['A received one message, and both are gone.']
+      return call?.outcome === 'done' && found.length + taken < 2
+        ? ['A received one message, and both are deleted.']
         : [];
     },
   }),
   world({
-    name: 'receive in a session that is cut off, then receive',
+    name: 'receive in a session whose connection breaks, then receive',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', sessionId: 's' });
@@ -224,7 +224,7 @@ export const lostAnswerWorlds = [
     },
     check: ({ history }) => {
       const tags = history.of('receive').flatMap(({ deliveries }) => deliveries[0]?.tag ?? []);
-      return tags[0] === 'b' ? ['b came before a.'] : [];
+      return tags[0] === 'b' ? ['b was received before a.'] : [];
     },
   }),
   world({
@@ -240,7 +240,7 @@ export const lostAnswerWorlds = [
     },
     check: ({ history, found }) =>
       history.of('operate').some(({ answer }) => answer === 'false') && found.length === 0
-        ? ['A was told that it did not delete a, which is gone.']
+        ? ['The answer says that a was not deleted, but it was.']
         : [],
   }),
   world({
@@ -260,8 +260,8 @@ export const lostAnswerWorlds = [
     faults: ['lateBusy'],
     actors: { A: async (actor, [message]) => await actor.complete(message) },
     check: ({ history, found }) =>
-      found.length === 0 && history.of('complete').some(({ heard }) => heard === 'refused')
-        ? ['A was refused, and a is gone.']
+      found.length === 0 && history.of('complete').some(({ outcome }) => outcome === 'refused')
+        ? ['The completion of a was refused, and a is completed.']
         : [],
   }),
   world({
@@ -272,7 +272,7 @@ export const lostAnswerWorlds = [
     actors: { A: async (actor) => void (await actor.send('q', 'a')) },
   }),
   world({
-    name: 'send of a body that lies apart, and the end of the process',
+    name: 'send of a large body, the process crashes',
     entities: { q: queue() },
     setUp: async () => {},
     faults: ['crash', 'crashBefore'],

@@ -4,7 +4,7 @@ import { DEAD_LETTERS, LOCK_MS, queue } from './settings.ts';
 
 const MINUTE = 60_000;
 
-/** Messages that change their place, against those who want them. */
+/** Operations that move messages, concurrent with receives. */
 export const moveWorlds = [
   world({
     name: 'dead-letter × claim × claim of dead letters',
@@ -20,7 +20,7 @@ export const moveWorlds = [
     },
   }),
   world({
-    name: 'dead-letter × complete × lapse',
+    name: 'dead-letter × complete × expiry of the lock',
     entities: { q: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -33,7 +33,7 @@ export const moveWorlds = [
     },
   }),
   world({
-    name: 'dead-letter × dead-letter of one block, in halves',
+    name: 'dead-letter × dead-letter of one block, with split transactions',
     entities: { q: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a', 'b');
@@ -46,7 +46,7 @@ export const moveWorlds = [
     },
   }),
   world({
-    name: 'dead-letter × complete in one block, in halves',
+    name: 'dead-letter × complete in one block, with split transactions',
     entities: { q: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a', 'b');
@@ -60,8 +60,8 @@ export const moveWorlds = [
     check: ({ history }) =>
       history
         .of('deadLetter', 'complete')
-        .filter(({ heard }) => heard !== 'done')
-        .map(({ actor, kind }) => `${actor}: ${kind} was not done, though nobody else wanted to.`),
+        .filter(({ outcome }) => outcome !== 'done')
+        .map(({ actor, kind }) => `${actor}: ${kind} was not done, without a conflict.`),
   }),
   world({
     name: 'defer × receive deferred × claim',
@@ -97,12 +97,12 @@ export const moveWorlds = [
       const deletions = history.of('operate').filter(({ answer }) => answer === 'true');
       const isHeld = history
         .of('receiveDeferred')
-        .some(({ heard, start }) => heard === 'done' && start >= 0);
-      return deletions.length > 0 && isHeld ? ['What somebody held was deleted.'] : [];
+        .some(({ outcome, start }) => outcome === 'done' && start >= 0);
+      return deletions.length > 0 && isHeld ? ['A locked message was deleted.'] : [];
     },
   }),
   world({
-    name: 'sweep × claim × claim of dead letters, after a lapse',
+    name: 'sweep × claim × claim of dead letters, after the lock expired',
     entities: { q: queue({ maxDeliveryCount: 1 }) },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -130,7 +130,7 @@ export const moveWorlds = [
     },
   }),
   world({
-    name: 'dead-letter, forwarded, and the end of the process',
+    name: 'dead-letter with forwarding, the process crashes',
     entities: { d: queue(), q: queue({ forwardDeadLetteredMessagesTo: 'd' }) },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -141,7 +141,7 @@ export const moveWorlds = [
       A: async (actor, [message]) => await actor.deadLetter(message),
       B: async (actor) => {
         await actor.after('A');
-        // The walk over all entities comes once an hour.
+        // The sweep walks over all entities once an hour.
         for (let i = 0; i < 3; i++) {
           await actor.pass(61 * MINUTE);
           await actor.sweep();
@@ -164,10 +164,10 @@ export const moveWorlds = [
     },
   }),
   world({
-    name: 'schedule in a queue that forwards, and the end of the process, then schedule behind it',
+    name: 'schedule in a queue that forwards, the process crashes, then schedule for later',
     entities: { d: queue(), q: queue({ forwardTo: 'd' }) },
     setUp: async (actor) => {
-      // The walk over all entities is over for today.
+      // This sweep does the day's walk over all entities.
       await actor.sweep();
     },
     faults: ['crash'],
@@ -186,7 +186,7 @@ export const moveWorlds = [
     check: laterMessageMissing,
   }),
   world({
-    name: 'scheduled in a topic, the sweep ends between two due times, then the sweep again',
+    name: 'schedule in a topic, a sweep crashes between two due times, then sweep again',
     knows: 'entities',
     entities: {
       d: queue(),
@@ -196,7 +196,7 @@ export const moveWorlds = [
     setUp: async (actor) => {
       await actor.send('t', { tag: 'a', delayMs: MINUTE });
       await actor.send('t', { tag: 'b', delayMs: 20 * MINUTE });
-      // The walk over all entities is over for today.
+      // This sweep does the day's walk over all entities.
       await actor.sweep();
       await actor.pass(2 * MINUTE);
     },
@@ -217,11 +217,11 @@ export const moveWorlds = [
   }),
 ];
 
-/** The message that was scheduled second must have come by the time of the receive. */
+/** The receive must return the message that was scheduled second. */
 function laterMessageMissing({ history }: Ended): readonly string[] {
   return history
     .of('receive')
-    .filter(({ heard }) => heard === 'done')
+    .filter(({ outcome }) => outcome === 'done')
     .filter(({ deliveries }) => !deliveries.some(({ tag }) => tag === 'b'))
-    .map(() => 'b did not come in time.');
+    .map(() => 'b was not delivered in time.');
 }

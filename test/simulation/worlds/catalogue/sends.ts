@@ -1,16 +1,16 @@
 import { world } from '../world.ts';
 import { queue } from './settings.ts';
 
-const known = () => queue({ requiresDuplicateDetection: true });
+const detecting = () => queue({ requiresDuplicateDetection: true });
 const DUE_MS = 10_000;
-/** Each makes a block and an entry in the list of sessions; a hundred items go in together. */
+/** Each needs a block and a session entry, so together they exceed the 100 items of one transaction. */
 const MANY_SESSIONS = Array.from({ length: 51 }, (_, i) => ({ tag: `${i}`, sessionId: `${i}` }));
 
-/** Duplicates, schedules, copies. */
+/** Duplicate detection, scheduling and topics. */
 export const sendWorlds = [
   world({
     name: 'duplicate × duplicate',
-    entities: { q: known() },
+    entities: { q: detecting() },
     setUp: async () => {},
     actors: {
       A: async (actor) => void (await actor.send('q', 'a')),
@@ -19,7 +19,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'batch × batch with a common duplicate',
-    entities: { q: known() },
+    entities: { q: detecting() },
     setUp: async () => {},
     actors: {
       A: async (actor) => void (await actor.send('q', 'a', 'b')),
@@ -28,7 +28,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'batch × single duplicate',
-    entities: { q: known() },
+    entities: { q: detecting() },
     setUp: async () => {},
     actors: {
       A: async (actor) => void (await actor.send('q', 'a', 'b')),
@@ -38,7 +38,7 @@ export const sendWorlds = [
   world({
     name: 'batch × single duplicate, a slow batch',
     runsMax: 600,
-    entities: { q: known() },
+    entities: { q: detecting() },
     endsPauses: true,
     setUp: async () => {},
     actors: {
@@ -47,7 +47,7 @@ export const sendWorlds = [
     },
   }),
   world({
-    name: 'schedule × activation of what is due',
+    name: 'schedule × activation of a due message',
     runsMax: 600,
     entities: { q: queue() },
     knows: 'entities',
@@ -103,7 +103,7 @@ export const sendWorlds = [
     },
   }),
   world({
-    name: 'cancel × activation × activation, as it comes due',
+    name: 'cancel × activation × activation at the due time',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', { tag: 'a', delayMs: DUE_MS }),
     actors: {
@@ -117,7 +117,7 @@ export const sendWorlds = [
     isLarge: true,
   }),
   world({
-    name: 'publish × claim of a copy × claim of the other',
+    name: 'publish × claim of a copy',
     entities: {
       t: { kind: 'topic' },
       't/subscriptions/one': { kind: 'subscription' },
@@ -131,7 +131,7 @@ export const sendWorlds = [
     check: () => [],
   }),
   world({
-    name: 'publish to more sessions than one transaction holds, the sender ends, then receive and complete',
+    name: 'publish to more sessions than one transaction holds, the sender crashes, then receive and complete',
     entities: {
       t: { kind: 'topic' },
       't/subscriptions/s': { kind: 'subscription', requiresSession: true },

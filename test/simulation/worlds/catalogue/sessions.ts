@@ -5,7 +5,7 @@ const inS = (tag: string) => ({ tag, sessionId: 's' });
 
 const SHORTER_LOCK_MS = LOCK_MS - 5000;
 
-/** Those who hold a session, those who want it, and those who send to it. */
+/** Accepts, receives, renewals, releases and sends in sessions. */
 export const sessionWorlds = [
   world({
     name: 'accept × accept of one session',
@@ -43,8 +43,8 @@ export const sessionWorlds = [
     check: ({ history }) =>
       history
         .of('complete')
-        .filter(({ heard }) => heard !== 'done')
-        .map(({ code }) => `B was told ${code}, though it held the session.`),
+        .filter(({ outcome }) => outcome !== 'done')
+        .map(({ code }) => `B got ${code}, though it held the session.`),
   }),
   world({
     name: 'release × send × accept the next',
@@ -74,7 +74,7 @@ export const sessionWorlds = [
     },
   }),
   world({
-    name: 'receive × renew × lapse of a session × accept',
+    name: 'receive × renew × expiry of a session lock × accept',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', inS('a'));
@@ -91,7 +91,7 @@ export const sessionWorlds = [
     },
   }),
   world({
-    name: 'renew × lapse of a session × accept',
+    name: 'renew × expiry of a session lock × accept',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', inS('a'));
@@ -146,7 +146,7 @@ export const sessionWorlds = [
     },
   }),
   world({
-    name: 'send × accept the next, an empty session is listed',
+    name: 'send × accept the next, the index lists an empty session',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       await actor.send('q', inS('a'));
@@ -234,7 +234,7 @@ export const sessionWorlds = [
         .map(({ deliveries }) => `C received ${deliveries[0]?.tag}, not a.`),
   }),
   world({
-    name: 'states set one after the other, the first write of one arrives late',
+    name: 'set the state twice, a write of one arrives late',
     entities: { q: sessionQueue() },
     setUp: (actor) => actor.accept('q', 's'),
     faults: ['late'],
@@ -246,15 +246,15 @@ export const sessionWorlds = [
       },
     },
     check: ({ history }) => {
-      const isSet = history.of('setState').every(({ heard }) => heard === 'done');
+      const isSet = history.of('setState').every(({ outcome }) => outcome === 'done');
       const [read] = history.of('readState');
-      return isSet && read?.heard === 'done' && read.answer !== 'two'
+      return isSet && read?.outcome === 'done' && read.answer !== 'two'
         ? [`A read ${read.answer}, not two.`]
         : [];
     },
   }),
   world({
-    name: 'accept the next in a process that is ahead, then send through one that is not',
+    name: 'accept the next in a process whose clock is ahead, then send through one whose clock is right',
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
       const session = await actor.accept('q', 's');
@@ -275,8 +275,8 @@ export const sessionWorlds = [
     },
     check: ({ history }) => {
       const last = history.of('accept').at(-1);
-      return last?.heard === 'done' && last.answer === 'none'
-        ? ['B accepted nothing, though a waited.']
+      return last?.outcome === 'done' && last.answer === 'none'
+        ? ['B accepted no session, though a was available.']
         : [];
     },
   }),

@@ -1,21 +1,21 @@
 import type { EntitySettings } from '../../../../shared/broker/management/management.ts';
 
-/** How long locks of queues last in worlds, ms. */
+/** The lock duration of queues, ms. */
 export const LOCK_MS = 30_000;
 
-/** A body of so many bytes is stored apart from its block. */
+/** A body of this size becomes a payload, stored outside its block. */
 export const LARGE_BYTES = 10_000;
-/** Those of the queue that most worlds have. */
+/** The dead-letter queue of `q`, the queue of most worlds. */
 export const DEAD_LETTERS = 'q/$DeadLetterQueue';
 
 type QueueSettings = Omit<Extract<EntitySettings, { readonly kind: 'queue' }>, 'kind'>;
 
-/** A queue as most worlds have it. */
+/** The settings of a queue, with the usual lock duration. */
 export function queue(settings: QueueSettings = {}): EntitySettings {
   return { kind: 'queue', lockMs: LOCK_MS, ...settings };
 }
 
-/** A queue whose messages lie by session. */
+/** The settings of a queue that requires sessions. */
 export function sessionQueue(settings: QueueSettings = {}): EntitySettings {
   return queue({ requiresSession: true, ...settings });
 }

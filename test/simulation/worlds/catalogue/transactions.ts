@@ -2,33 +2,33 @@ import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
 import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
-/** What a transaction sends is there exactly where its settlement counts. */
-function isWhole({ history, found }: Ended): readonly string[] {
-  return history.of('transact').flatMap(({ tags, delivery, heard, actor }) => {
+/** The messages that a transaction sends exist exactly if its settlement took effect. */
+function partialTransactions({ history, found }: Ended): readonly string[] {
+  return history.of('transact').flatMap(({ tags, delivery, outcome, actor }) => {
     const sent = tags.filter((tag) => found.some((one) => one.tag === tag)).length;
     if (sent > 0 && sent < tags.length)
-      return [`${actor}: of ${tags.join(' ')} only a part is there.`];
-    if (heard === 'done' && sent === 0 && !history.mayHave('complete', 'receive')) {
-      return [`${actor}: ${tags.join(' ')} is not there.`];
+      return [`${actor}: of ${tags.join(' ')} only a part exists.`];
+    if (outcome === 'done' && sent === 0 && !history.mayHave('complete', 'receive')) {
+      return [`${actor}: ${tags.join(' ')} does not exist.`];
     }
     if (delivery === undefined || sent === 0) return [];
     const isThere = found.some(({ tag }) => tag === delivery.tag);
     return isThere
-      ? [`${actor}: ${tags.join(' ')} was sent, and ${delivery.tag} is still there.`]
+      ? [`${actor}: ${tags.join(' ')} was sent, and ${delivery.tag} still exists.`]
       : [];
   });
 }
 
-/** Where one of two attempts was told that it was carried out, the other one is told so as well. */
-function bothAreTold({ history }: Ended): readonly string[] {
+/** If one of two attempts of a transaction succeeds, the other one is not refused. */
+function refusedRepeats({ history }: Ended): readonly string[] {
   const attempts = history.of('transact');
-  if (!attempts.some(({ heard }) => heard === 'done')) return [];
+  if (!attempts.some(({ outcome }) => outcome === 'done')) return [];
   return attempts
-    .filter(({ heard }) => heard === 'refused')
-    .map(({ actor, code }) => `${actor} was told ${code} of a transaction that was carried out.`);
+    .filter(({ outcome }) => outcome === 'refused')
+    .map(({ actor, code }) => `${actor} got ${code} for a transaction that was done.`);
 }
 
-/** Several operations, all or none. */
+/** Transactions. */
 export const transactionWorlds = [
   world({
     name: 'transaction × complete of the same lock',
@@ -41,10 +41,10 @@ export const transactionWorlds = [
       A: async (actor, [message]) => await actor.transact(message, { r: ['b', 'c'] }),
       B: async (actor, [message]) => await actor.complete(message),
     },
-    check: isWhole,
+    check: partialTransactions,
   }),
   world({
-    name: 'transaction × lapse × claim',
+    name: 'transaction × expiry of the lock × claim',
     entities: { q: queue(), r: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -55,10 +55,10 @@ export const transactionWorlds = [
       B: async (actor) => void (await actor.receive('q')),
       T: async (actor) => await actor.pass(LOCK_MS),
     },
-    check: isWhole,
+    check: partialTransactions,
   }),
   world({
-    name: 'a transaction that is asked for twice',
+    name: 'transaction × transaction with the same id',
     entities: { q: queue(), r: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -68,20 +68,20 @@ export const transactionWorlds = [
       A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
       B: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
     },
-    check: (ended) => [...isWhole(ended), ...bothAreTold(ended)],
+    check: (ended) => [...partialTransactions(ended), ...refusedRepeats(ended)],
   }),
   world({
-    name: 'a transaction of sends that is asked for twice',
+    name: 'transaction × transaction of sends with the same id',
     entities: { q: queue(), r: queue() },
     setUp: async () => {},
     actors: {
       A: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
       B: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
     },
-    check: isWhole,
+    check: partialTransactions,
   }),
   world({
-    name: 'transaction × transaction on one block, in halves',
+    name: 'transaction × transaction on one block, with split transactions',
     entities: { q: queue(), r: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a', 'b');
@@ -92,10 +92,10 @@ export const transactionWorlds = [
       A: async (actor, [message]) => await actor.transact(message, { r: ['c'] }),
       B: async (actor, [, message]) => await actor.transact(message, { r: ['d'] }),
     },
-    check: isWhole,
+    check: partialTransactions,
   }),
   world({
-    name: 'transaction with a late write × transaction in the same session, in halves, then take everything',
+    name: 'transaction with a late write × transaction in the same session, with split transactions, then receive',
     runsMax: 600,
     entities: { q: sessionQueue() },
     setUp: async () => {},

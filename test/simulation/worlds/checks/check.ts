@@ -6,7 +6,7 @@ import { wrongCounts, wrongEnds } from './ends.ts';
 import { falselyHeld, sharedLocks, sharedRemovals, sharedSessions } from './locks.ts';
 import { falseRefusals, falseSettlements } from './settlements.ts';
 
-/** What must hold in every world; returns what does not. */
+/** Checks what must hold in every world; returns the violations. */
 export function checkHistory(
   history: History,
   found: readonly Found[],
@@ -27,7 +27,7 @@ export function checkHistory(
 }
 
 function unexpectedFailures(history: History): string[] {
-  return history.calls.flatMap(({ actor, kind, heard, code }) =>
-    heard === 'failed' ? [`${actor}: ${kind} failed with what is no refusal: ${code}`] : [],
+  return history.calls.flatMap(({ actor, kind, outcome, code }) =>
+    outcome === 'failed' ? [`${actor}: ${kind} failed with an unexpected error: ${code}`] : [],
   );
 }

@@ -2,14 +2,16 @@ import type { Call, History } from '../history.ts';
 import type { World } from '../world.ts';
 import { deliveriesOf, lastsUntil, maxDeliveriesOf } from './deliveries.ts';
 
-/** Nobody goes away with nothing where something could be had all the time. */
+/** No receive is empty while a message was available all the time. */
 export function falseEmpties(history: History, world: World): string[] {
   if (history.mayHave('accept')) return [];
   return history.of('receive', 'receiveAndDelete').flatMap((call) => {
-    if (call.heard !== 'done' || call.deliveries.length > 0) return [];
+    if (call.outcome !== 'done' || call.deliveries.length > 0) return [];
     const sends = history
       .of('send')
-      .filter(({ heard, end, path }) => heard === 'done' && end <= call.start && path === call.path)
+      .filter(
+        ({ outcome, end, path }) => outcome === 'done' && end <= call.start && path === call.path,
+      )
       .filter(({ mayExpire }) => mayExpire !== true);
     const most = maxDeliveriesOf(world, call.path);
     const isUsedUp = (tag: string) =>
@@ -17,24 +19,24 @@ export function falseEmpties(history: History, world: World): string[] {
     return sends
       .flatMap(({ tags }) => tags)
       .filter((tag) => !isUsedUp(tag) && isFree(history, tag, call))
-      .map((tag) => `${call.actor} received nothing, though ${tag} was there.`);
+      .map((tag) => `${call.actor} received nothing, though ${tag} was available.`);
   });
 }
 
-/** What leaves a message where it is, and free. */
+/** Operations that do not move a message; the deliveries of a receive are judged below. */
 const HARMLESS = new Set(['send', 'receive', 'schedule', 'sweep', 'create', 'renew']);
 
-/** Whether a message surely could be had during a call. */
+/** Whether a message was certainly available during a call. */
 function isFree(history: History, tag: string, during: Call): boolean {
   return history.calls.every((call) => {
     if (call === during || call.start > during.end) return true;
-    if (call.kind === 'receive' && call.heard === 'unknown') return false;
-    if (!HARMLESS.has(call.kind) && call.heard !== 'refused') {
+    if (call.kind === 'receive' && call.outcome === 'unknown') return false;
+    if (!HARMLESS.has(call.kind) && call.outcome !== 'refused') {
       const isAbandoned =
-        call.kind === 'abandon' && call.heard === 'done' && call.end <= during.start;
+        call.kind === 'abandon' && call.outcome === 'done' && call.end <= during.start;
       const isOther = call.delivery !== undefined && call.delivery.tag !== tag;
       if (!isAbandoned && !isOther) return false;
-      // Others may not see at once what a process gave back.
+      // Other processes may see an abandoned message later.
       if (isAbandoned && call.actor !== during.actor) return false;
       if (isAbandoned) return true;
     }

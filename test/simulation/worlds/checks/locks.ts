@@ -8,7 +8,7 @@ import {
   surelyLastsUntil,
 } from './deliveries.ts';
 
-/** A message is in one pair of hands at a time. */
+/** A message has one holder at a time. */
 export function sharedLocks(history: History): string[] {
   if (history.mayHave(...LOCK_ENDERS)) return [];
   const locked = deliveriesOf(history).filter(({ delivery }) => delivery.lockToken !== undefined);
@@ -16,12 +16,12 @@ export function sharedLocks(history: History): string[] {
     if (a.delivery.tag !== b.delivery.tag || a.delivery.path !== b.delivery.path) return [];
     if (endsBefore(history, a, b) || endsBefore(history, b, a)) return [];
     return [
-      `${a.delivery.tag} was handed to ${a.call.actor} and ${b.call.actor} at the same time.`,
+      `${a.delivery.tag} was locked by ${a.call.actor} and ${b.call.actor} at the same time.`,
     ];
   });
 }
 
-/** Whether a lock may have ended before another delivery was over. */
+/** Whether a lock may have ended before the call of another delivery ended. */
 function endsBefore(history: History, a: Delivered, b: Delivered): boolean {
   if (b.call.end < a.call.start) return false;
   if (surelyLastsUntil(history, a.delivery) <= b.call.endAt) return true;
@@ -30,13 +30,13 @@ function endsBefore(history: History, a: Delivered, b: Delivered): boolean {
   );
 }
 
-/** What was removed as it was handed out, or completed, nobody else gets afterwards. */
+/** A message that was completed, or received and deleted, is not received again. */
 export function sharedRemovals(history: History): string[] {
   const all = deliveriesOf(history);
   const removed = all.flatMap((one) => {
     if (one.delivery.lockToken === undefined) return [{ ...one, at: one.call }];
     const done = settlementsOf(history, one.delivery).find(
-      ({ kind, heard }) => heard === 'done' && (kind === 'complete' || kind === 'transact'),
+      ({ kind, outcome }) => outcome === 'done' && (kind === 'complete' || kind === 'transact'),
     );
     return done === undefined ? [] : [{ ...one, at: done }];
   });
@@ -44,9 +44,7 @@ export function sharedRemovals(history: History): string[] {
     all
       .filter((other) => other.call !== call && other.delivery.tag === delivery.tag)
       .filter((other) => other.delivery.lockToken === undefined || other.call.start >= at.end)
-      .map(
-        (other) => `${delivery.tag} was gone for ${at.actor}, and handed to ${other.call.actor}.`,
-      ),
+      .map((other) => `${delivery.tag} was removed by ${at.actor} and got by ${other.call.actor}.`),
   );
   const twice = pairsOf(removed)
     .filter(([a, b]) => a.delivery.tag === b.delivery.tag)
@@ -54,28 +52,28 @@ export function sharedRemovals(history: History): string[] {
   return [...again, ...twice];
 }
 
-/** A session is in one pair of hands at a time. */
+/** A session has one holder at a time. */
 export function sharedSessions(history: History): string[] {
   const held = history
     .of('accept')
-    .filter(({ heard, answer }) => heard === 'done' && answer !== 'none');
+    .filter(({ outcome, answer }) => outcome === 'done' && answer !== 'none');
   if (history.mayHave('update', 'delete')) return [];
   const isOver = (a: Call, b: Call) =>
     sessionUntil(history, a) <= b.endAt ||
     history
       .of('release')
       .some(
-        ({ session, heard, start }) =>
-          session === a.session && heard !== 'refused' && start <= b.end,
+        ({ session, outcome, start }) =>
+          session === a.session && outcome !== 'refused' && start <= b.end,
       );
   return pairsOf(held)
     .filter(([a, b]) => a.answer === b.answer && !isOver(a, b) && !isOver(b, a))
     .map(
-      ([a, b]) => `Session ${a.answer} was handed to ${a.actor} and ${b.actor} at the same time.`,
+      ([a, b]) => `Session ${a.answer} was locked by ${a.actor} and ${b.actor} at the same time.`,
     );
 }
 
-/** Nobody is told that a session is held where every lock of it is over. */
+/** An accept is not refused for a held session after all of its locks have ended. */
 export function falselyHeld(history: History): string[] {
   const lasting = history.of('accept', 'renewSession');
   return history
@@ -85,15 +83,15 @@ export function falselyHeld(history: History): string[] {
       lasting.every(
         (other) =>
           other === call ||
-          other.heard === 'refused' ||
-          (other.heard === 'done' && (other.lockedUntil ?? 0) <= call.startAt) ||
+          other.outcome === 'refused' ||
+          (other.outcome === 'done' && (other.lockedUntil ?? 0) <= call.startAt) ||
           other.start > call.end,
       ),
     )
-    .map(({ actor, text }) => `${actor} was refused session ${text}, which nobody held.`);
+    .map(({ actor, text }) => `${actor} was refused session ${text}, which was not locked.`);
 }
 
-/** Until when a session that was accepted is locked, as far as anybody heard, epoch ms. */
+/** The expiry of the lock of an accepted session, by the answers, epoch ms. */
 function sessionUntil(history: History, { session, lockedUntil = 0 }: Call): number {
   const renewals = history.of('renewSession').filter((call) => call.session === session);
   return Math.max(lockedUntil, ...renewals.map((call) => call.lockedUntil ?? 0));

@@ -9,13 +9,13 @@ import {
 
 const SETTLEMENTS = ['complete', 'abandon', 'defer', 'deadLetter', 'transact', 'renew'] as const;
 
-/** What was settled was under the lock of whoever did. */
+/** A settlement succeeds only under a live lock of its actor, and once. */
 export function falseSettlements(history: History): string[] {
   return history.of(...SETTLEMENTS).flatMap((call) => {
-    const { delivery, heard, actor, kind } = call;
-    if (delivery === undefined || heard !== 'done') return [];
+    const { delivery, outcome, actor, kind } = call;
+    if (delivery === undefined || outcome !== 'done') return [];
     if (delivery.session === undefined && lastsUntil(history, delivery) <= call.startAt) {
-      return [`${actor}: ${kind} of ${delivery.tag} succeeded after its lock had run out.`];
+      return [`${actor}: ${kind} of ${delivery.tag} succeeded after its lock had expired.`];
     }
     const later = deliveriesOf(history).find(
       (other) =>
@@ -26,7 +26,7 @@ export function falseSettlements(history: History): string[] {
     );
     if (later !== undefined) {
       return [
-        `${actor}: ${kind} of ${delivery.tag} succeeded though ${later.call.actor} had it since.`,
+        `${actor}: ${kind} of ${delivery.tag} succeeded though ${later.call.actor} received it since.`,
       ];
     }
     const twice = history.calls.filter(
@@ -34,9 +34,9 @@ export function falseSettlements(history: History): string[] {
         other.delivery?.lockToken === delivery.lockToken &&
         other !== call &&
         other.kind !== 'renew' &&
-        // Asked for again, a transaction has the answer that it had.
+        // A repeated transaction gets its first answer.
         other.kind !== 'transact' &&
-        other.heard === 'done' &&
+        other.outcome === 'done' &&
         other.end <= call.start,
     );
     return twice.map(
@@ -45,12 +45,13 @@ export function falseSettlements(history: History): string[] {
   });
 }
 
-/** Nobody is told that a lock is lost which nothing can have ended. */
+/** A settlement is not refused for a lost lock if nothing can have ended the lock. */
 export function falseRefusals(history: History): string[] {
   if (history.mayHave(...LOCK_ENDERS)) return [];
   return history.of(...SETTLEMENTS).flatMap((call) => {
     const { delivery, code, actor, kind } = call;
-    if (delivery === undefined || call.heard !== 'refused' || code !== 'MessageLockLost') return [];
+    if (delivery === undefined || call.outcome !== 'refused' || code !== 'MessageLockLost')
+      return [];
     if (call.endAt >= surelyLastsUntil(history, delivery)) return [];
     const others = settlementsOf(history, delivery).filter(({ start }) => start <= call.end);
     return others.length > 0

@@ -2,15 +2,15 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../attribute-values.ts';
 import type { RandomRequest } from '../random-requests.ts';
 
-/** Requests at the edges of what the service takes, and what it says to them. */
+/** Requests at the limits of the service, and their outcomes. */
 
-/** Some requests in a row, to a table of their own. */
+/** A request at a limit, with preparing requests, on its own table. */
 export interface Edge {
   readonly name: string;
-  /** What comes before. */
+  /** The preparing requests. */
   readonly before: readonly RandomRequest[];
   readonly request: RandomRequest;
-  /** The name of the exception; undefined = it is carried out. */
+  /** The name of the exception; undefined = the request succeeds. */
   readonly error?: string;
 }
 
@@ -18,13 +18,13 @@ export interface Edge {
 export const INVALID = 'ValidationException';
 /** A condition does not hold. */
 export const REFUSED = 'ConditionalCheckFailedException';
-/** A transaction cannot be carried out. */
+/** A transaction is cancelled. */
 export const CANCELED = 'TransactionCanceledException';
-/** Every request is about this table. */
+/** The table of all requests. */
 export const TableName = 'edges';
 /** The largest item. */
 export const ITEM_BYTES_MAX = 400 * 1024;
-/** Bytes of an item of the form below that has nothing in `d`. */
+/** Bytes of an item of `sized` with an empty `d`. */
 const BARE_BYTES = 'pk'.length + 'a'.length + 'sk'.length + 's'.length + 'd'.length;
 
 /** A key in the form in which the SDK sees it. */
@@ -32,12 +32,12 @@ export function key(pk: string, sk = 's'): Item {
   return { pk: { S: pk }, sk: { S: sk } };
 }
 
-/** So many bytes as an attribute. */
+/** An attribute of a given size, in bytes. */
 export function bytes(count: number): AttributeValue {
   return { B: new Uint8Array(count) };
 }
 
-/** An item of exactly so many bytes, under a partition key of one letter. */
+/** An item of exactly `count` bytes, with a partition key of one letter. */
 export function sized(count: number, sk = 's'): Item {
   return { ...key('a', sk), d: bytes(count - BARE_BYTES) };
 }
@@ -47,7 +47,7 @@ export function put(Item: Item, options: object = {}): RandomRequest {
   return { name: 'PutItemCommand', input: { TableName, Item, ...options } };
 }
 
-/** Changes the item of one key. */
+/** Updates an item. */
 export function update(
   UpdateExpression: string,
   options: object = {},
@@ -61,17 +61,17 @@ export const x = { ':x': { S: 'x' } };
 /** A number as the value of an expression. */
 export const one = { ':x': { N: '1' } };
 
-/** Things of which each has a name of three digits, in order. */
-export function times<Thing>(count: number, make: (name: string) => Thing): readonly Thing[] {
+/** Calls `make` with names of three digits, in order; returns the results. */
+export function times<Value>(count: number, make: (name: string) => Value): readonly Value[] {
   return Array.from({ length: count }, (_, i) => make(String(i).padStart(3, '0')));
 }
 
-/** An edge with nothing before it. */
+/** An edge without preparing requests. */
 export function edge(name: string, request: RandomRequest, error?: string): Edge {
   return after(name, [], request, error);
 }
 
-/** An edge after some requests. */
+/** An edge with preparing requests. */
 export function after(
   name: string,
   before: readonly RandomRequest[],

@@ -12,17 +12,17 @@ import { type Client, sendTo } from '../pair.ts';
 import { type Edge, TableName } from './edge.ts';
 import { EDGES } from './edges.ts';
 
-/** The limits of the service, from both sides: by what it documents, and as the local engines have them. */
+/** Tests both sides of each limit of the service: by its documentation, and against the local engines. */
 
 for (const edge of EDGES) {
-  test(`the simulation takes the limits of the service: ${edge.name}`, async () => {
+  test(`the simulation has the limits of the service: ${edge.name}`, async () => {
     const { error } = await outcomeAt(edge, simulated());
     assert.equal(error, edge.error);
   });
 }
 
 for (const kind of ENGINE_KINDS) {
-  const title = `at the limits the simulation ends as ${kind}, but for what is named`;
+  const title = `the simulation has the limits of ${kind}, except for the listed deviations`;
   test(title, { skip: whyMissing(kind) ?? false }, async (t) => {
     const client = onceClient(t, await engineEndpoint(t, kind));
     const different: string[] = [];

@@ -4,7 +4,7 @@ import { ITEM_EDGES } from './item-edges.ts';
 import { QUERY_EDGES } from './query-edges.ts';
 import { REQUEST_EDGES } from './request-edges.ts';
 
-/** Each limit of the service, on both of its sides where it has two. */
+/** All edges: both sides of each limit, if it has two. */
 export const EDGES: readonly Edge[] = [
   ...ITEM_EDGES,
   ...EXPRESSION_EDGES,

@@ -5,7 +5,7 @@ function padded(expression: string, length: number): string {
   return expression.padEnd(length, ' ');
 }
 
-/** A condition of so many parts; the first one holds where there is no item. */
+/** A condition with `count` parts; the first one holds if there is no item. */
 function alternatives(count: number, first: string, other: string): object {
   const parts = [first, ...Array.from({ length: count - 1 }, () => other)];
   return { ConditionExpression: parts.join(' OR '), ExpressionAttributeValues: one };
@@ -25,7 +25,7 @@ const ITEM = {
   m: { M: { b: { B: new Uint8Array([1]) } } },
 };
 
-/** A condition on such an item, and whether it holds. */
+/** A condition on `ITEM`, and whether it holds. */
 function condition(expression: string, values: Item, holds: boolean): Edge {
   const written = put(ITEM, {
     ConditionExpression: expression,
@@ -34,7 +34,7 @@ function condition(expression: string, values: Item, holds: boolean): Edge {
   return after(`the condition ${expression}`, [put(ITEM)], written, holds ? undefined : REFUSED);
 }
 
-/** What conditions mean beyond those that storage emits by now. */
+/** Conditions beyond those that storage sends now. */
 const CONDITIONS: readonly Edge[] = [
   condition('n = :x', { ':x': { N: '5.0' } }, true),
   condition('n <> :x', { ':x': { N: '5.0' } }, false),
@@ -61,7 +61,7 @@ const CONDITIONS: readonly Edge[] = [
   condition('attribute_exists(t.b)', {}, false),
 ];
 
-/** What expressions may say, and their placeholders. */
+/** Limits of expressions and their placeholders. */
 export const EXPRESSION_EDGES: readonly Edge[] = [
   ...CONDITIONS,
   edge(

@@ -21,12 +21,12 @@ function nestedList(depth: number): AttributeValue {
   return depth === 0 ? { S: 'x' } : { L: [nestedList(depth - 1)] };
 }
 
-/** What an item, its key and its values may be. */
+/** Limits of items, keys and values. */
 export const ITEM_EDGES: readonly Edge[] = [
   edge('an item of 400 KB', put(sized(ITEM_BYTES_MAX))),
   edge('an item of 400 KB and a byte', put(sized(ITEM_BYTES_MAX + 1)), INVALID),
   edge(
-    'the same on a condition',
+    'an item of 400 KB and a byte, on a condition',
     put(sized(ITEM_BYTES_MAX + 1), { ConditionExpression: 'attribute_exists(pk)' }),
     INVALID,
   ),
@@ -52,8 +52,8 @@ export const ITEM_EDGES: readonly Edge[] = [
   edge('an empty set', put({ ...key('a'), x: { NS: [] } }), INVALID),
   edge('a set with one number twice', put({ ...key('a'), x: { NS: ['1', '1.0'] } }), INVALID),
   edge('an empty text', put({ ...key('a'), x: { S: '' } })),
-  edge('no bytes', put({ ...key('a'), x: { B: new Uint8Array() } })),
-  edge('no number', put({ ...key('a'), x: { N: 'x' } }), INVALID),
+  edge('an empty binary value', put({ ...key('a'), x: { B: new Uint8Array() } })),
+  edge('a text as a number', put({ ...key('a'), x: { N: 'x' } }), INVALID),
   edge('38 digits', put({ ...key('a'), x: { N: '1'.repeat(38) } })),
   edge('39 digits', put({ ...key('a'), x: { N: '1'.repeat(39) } }), INVALID),
   edge('the largest number', put({ ...key('a'), x: { N: '9e125' } })),

@@ -18,7 +18,7 @@ function query(options: object, values: Item = {}): RandomRequest {
 const range = { KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to' };
 const prefixed = { KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)' };
 
-/** Where pages of queries begin and end. */
+/** Limits of pages and their starts. */
 export const QUERY_EDGES: readonly Edge[] = [
   after(
     'a page that ends after exactly 1 MB',
@@ -31,7 +31,7 @@ export const QUERY_EDGES: readonly Edge[] = [
     query({}),
   ),
   after(
-    'a page of which little is shown',
+    'a page of items of 400 KB with a projection',
     times(5, (name) => put(sized(400_000, name))),
     query({ ProjectionExpression: 'sk' }),
   ),
@@ -45,7 +45,7 @@ export const QUERY_EDGES: readonly Edge[] = [
     times(2, (name) => put(key('a', name))),
     query({ Limit: 2 }),
   ),
-  edge('a page of nothing', query({ Limit: 0 }), INVALID),
+  edge('a page with a limit of 0', query({ Limit: 0 }), INVALID),
   edge('a page that begins elsewhere', query({ ExclusiveStartKey: key('b') }), INVALID),
   edge(
     'a page that begins before its range',

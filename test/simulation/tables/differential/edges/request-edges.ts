@@ -39,14 +39,14 @@ function batchGet(Keys: readonly Item[]): RandomRequest {
   return { name: 'BatchGetItemCommand', input: { RequestItems, ReturnConsumedCapacity: 'TOTAL' } };
 }
 
-/** An engine may know the tokens of earlier runs. */
+/** Tokens of this run only, because an engine may remember those of earlier runs. */
 const [ONCE, TWICE] = [`once-${seedOfRun()}`, `twice-${seedOfRun()}`];
 
-/** What transactions and batches may hold. */
+/** Limits of transactions and batches. */
 export const REQUEST_EDGES: readonly Edge[] = [
   edge('a transaction of 100 items', transactPuts(times(100, (name) => key('a', name)))),
   edge('a transaction of 101 items', transactPuts(times(101, (name) => key('a', name))), INVALID),
-  edge('a transaction of nothing', transact([]), INVALID),
+  edge('a transaction without items', transact([]), INVALID),
   edge('a transaction with one key twice', transactPuts([key('a'), key('a')]), INVALID),
   edge('a transaction of nearly 4 MB', transactPuts(times(10, (name) => sized(400_000, name)))),
   edge(
@@ -79,7 +79,7 @@ export const REQUEST_EDGES: readonly Edge[] = [
     CANCELED,
   ),
   after(
-    'a transaction again, by its token',
+    'a transaction repeated under its token',
     [transactPuts([sized(5000)], { ClientRequestToken: ONCE }), put(key('a'))],
     transactPuts([sized(5000)], { ClientRequestToken: ONCE, ReturnConsumedCapacity: 'TOTAL' }),
   ),

@@ -3,7 +3,7 @@ import type { World } from '../engine/world.ts';
 import type { Item } from '../tables/database.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** Once everything was received and swept, each item that is left belongs to something that is there. */
+/** After the final drain and sweeps, each item in the tables belongs to an existing entity. */
 export function checkLeftOver(world: World): readonly Violation[] {
   const entities = world.database.items(TABLES.entities);
   const ids = new Set(
@@ -22,8 +22,8 @@ export function checkLeftOver(world: World): readonly Violation[] {
 }
 
 /**
- * The head of a partition, or the state of a session, of an entity that is there. Deferred messages that have
- * expired stay until somebody asks for them (semantics L7).
+ * Whether an item of an existing entity is the head of a partition, the state of a session, or a block of
+ * deferred messages. Expired deferred messages stay until a receiver asks for them (semantics L7).
  */
 function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   const [id = '', rest = ''] = (item['pk']?.S ?? '').split('.');
@@ -32,7 +32,7 @@ function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   return sk === 'head' || /^\d+k$/.test(rest) || /(^|\/)d[0-9a-f]{12}$/.test(sk);
 }
 
-/** What has expired waits for a receiver (semantics #A3); nobody comes to a session that is not listed. */
+/** Whether an item may hold expired messages, which wait for a receiver of their session (semantics #A3). */
 function mayWaitExpired(world: World, item: Item): boolean {
   const isInSession = item['sk']?.S?.startsWith('/') === true;
   const mayExpire =
@@ -46,13 +46,13 @@ function mayWaitExpired(world: World, item: Item): boolean {
   return isInSession && mayExpire;
 }
 
-/** A body that a block names, which is explained itself, or who shares it. */
+/** Whether an item is a payload, or a reference to one, that a block names. */
 function isPayload(item: Item, named: ReadonlySet<string>): boolean {
   const [, rest = ''] = (item['pk']?.S ?? '').split('.');
   return /^\d+p$/.test(rest) && named.has((item['sk']?.S ?? '').replace(/\.(\d+|n)$/, ''));
 }
 
-/** Entities, rules, and where the sweep has come. */
+/** Whether an item is an entity, a rule or the sweep's progress. */
 function isExplainedDocument(item: Item): boolean {
   const pk = item['pk']?.S ?? '';
   return !/(graves|agenda|orphans)/.test(pk);

@@ -4,14 +4,14 @@ import { world } from '../world.ts';
 import { LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
-/** More than the first page of a look holds, or one partition gets. */
+/** More messages than the first page of a read, or than one partition gets. */
 const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-/** Messages in blocks of their own, as many as a look at the front reads at a time. */
+/** As many messages, each in its own block, as a receive reads at a time at the start of a queue. */
 const IN_FRONT = Array.from({ length: 8 }, (_, i) => `${i}`);
 
-/** What a process remembers of a queue, and what came back to it or was put back in order. */
-export const memoryWorlds = [
+/** What a process remembers about a queue, when messages become available again or keep their order. */
+export const hintWorlds = [
   world({
     name: 'receive, abandon, receive in one process',
     entities: { q: queue() },
@@ -29,7 +29,7 @@ export const memoryWorlds = [
     },
     check: ({ history }) => {
       const [first, again] = history.of('receive').map(({ deliveries }) => deliveries[0]?.tag);
-      return first === again ? [] : [`${again} came, though ${first} is in front again.`];
+      return first === again ? [] : [`${again} was received, not ${first}.`];
     },
   }),
   world({
@@ -59,7 +59,7 @@ export const memoryWorlds = [
     },
   }),
   world({
-    name: 'receives of one message after the other, in one process, over partitions',
+    name: 'receives of single messages in one process, from a partitioned queue',
     runsMax: 100,
     entities: { q: queue({ enablePartitioning: true }) },
     setUp: async (actor) => {
@@ -78,7 +78,7 @@ export const memoryWorlds = [
         .map(() => 'A received nothing, though a message was free in some partition.'),
   }),
   world({
-    name: 'receive of messages whose bodies lie apart, batches are answered in part',
+    name: 'receive of messages with large bodies, batch reads leave items unprocessed',
     entities: { q: queue() },
     splitsBatches: true,
     setUp: async (actor) => {
@@ -128,11 +128,11 @@ export const memoryWorlds = [
       const tags = history
         .of('receive')
         .flatMap(({ deliveries }) => deliveries.map(({ tag }) => tag));
-      return tags.length === 2 ? [] : [`Of a and b only ${tags} came.`];
+      return tags.length === 2 ? [] : [`Of a and b only ${tags} was received.`];
     },
   }),
   world({
-    name: 'receive in vain just before a lock ends, receive again just after it, in one process',
+    name: 'receive just before a lock ends and again just after it, in one process',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', 'a'),
     sharesProcess: true,
@@ -151,7 +151,7 @@ export const memoryWorlds = [
         : [],
   }),
   world({
-    name: 'receive in vain, abandon elsewhere, receive again two seconds later',
+    name: 'empty receive, abandon in another process, receive again two seconds later',
     entities: { q: queue() },
     setUp: async (actor) => {
       await actor.send('q', 'a');
@@ -169,7 +169,7 @@ export const memoryWorlds = [
     check: nothingMissed,
   }),
   world({
-    name: 'receive behind as many blocks as one look reads, abandon elsewhere, receive two seconds later',
+    name: 'receive behind as many locked blocks as one read returns, abandon in another process, receive two seconds later',
     entities: { q: queue() },
     setUp: async (actor) => {
       for (const tag of IN_FRONT) await actor.send('q', tag);
@@ -194,12 +194,12 @@ export const memoryWorlds = [
       const isMissed = last !== undefined && last.startAt >= freed + 2000;
       const tags = history.of('receive').flatMap(({ deliveries }) => deliveries.slice(0, 1));
       return isMissed && !tags.slice(1).some(({ tag }) => tag === IN_FRONT[0])
-        ? [`A passed over ${IN_FRONT[0]}, which had been free for two seconds.`]
+        ? [`A skipped ${IN_FRONT[0]}, which had been available for two seconds.`]
         : [];
     },
   }),
   world({
-    name: 'what was put back with other properties keeps its place in its session',
+    name: 'a message abandoned with changed properties keeps its place in its session',
     entities: { q: sessionQueue() },
     setUp: (actor) => actor.send('q', inS('a'), inS('b'), inS('c')),
     actors: {
@@ -213,11 +213,11 @@ export const memoryWorlds = [
     },
     check: ({ history }) => {
       const tags = history.of('receive')[1]?.deliveries.map(({ tag }) => tag);
-      return tags?.join(' ') === 'a b c' ? [] : [`${tags} came, not a, b and c.`];
+      return tags?.join(' ') === 'a b c' ? [] : [`${tags} were received, not a, b and c.`];
     },
   }),
   world({
-    name: 'what was put back with other properties is not passed over, however few are read at a time',
+    name: 'messages abandoned with changed properties are not skipped when few are received at a time',
     entities: { q: sessionQueue() },
     setUp: (actor) => actor.send('q', ...ALL.map(inS)),
     actors: {
@@ -233,7 +233,7 @@ export const memoryWorlds = [
     check: ({ history }) => {
       const [, ...again] = history.of('receive');
       const tags = again.flatMap(({ deliveries }) => deliveries.map(({ tag }) => tag));
-      return tags.join(' ') === 'a b c d' ? [] : [`${tags} came, not a, b, c and d.`];
+      return tags.join(' ') === 'a b c d' ? [] : [`${tags} were received, not a, b, c and d.`];
     },
   }),
   world({
@@ -252,18 +252,18 @@ export const memoryWorlds = [
         .of('receive')
         .filter(({ deliveries }) => deliveries.length === 0)
         .map(
-          ({ actor, heard }) =>
-            `${actor} received nothing (${heard}), though there is one for each.`,
+          ({ actor, outcome }) =>
+            `${actor} received nothing (${outcome}), though there is a message for each.`,
         ),
   }),
 ];
 
-/** The last receive of A gets the message, where nobody holds it. */
+/** The last receive of A returns the message if it is not locked. */
 function nothingMissed({ history }: Ended): readonly string[] {
   const receives = history.of('receive');
   const taken = receives.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
   const isHeld = taken > history.of('abandon').length;
   const last = receives.filter(({ actor }) => actor === 'A').at(-1);
-  const isMissed = last?.heard === 'done' && last.deliveries.length === 0 && !isHeld;
-  return isMissed ? ['A received nothing, though a was there.'] : [];
+  const isMissed = last?.outcome === 'done' && last.deliveries.length === 0 && !isHeld;
+  return isMissed ? ['A received nothing, though a was available.'] : [];
 }

@@ -4,13 +4,13 @@ import { world } from '../world.ts';
 import { LOCK_MS, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
-/** More than the ids of released locks that a session keeps. */
+/** More than the number of ids of released locks that a session keeps. */
 const HOLDERS = 40;
 
-/** Sessions that are given back: whatever their holders left was no failed delivery. */
-export const givenBackWorlds = [
+/** Released sessions: a delivery that ended with the release is not a failed delivery. */
+export const releasedSessionWorlds = [
   world({
-    name: 'a session is given back more often than is remembered, its first holder left much',
+    name: 'a session is released more often than it keeps lock ids, its first holder left many messages unsettled',
     entities: { q: sessionQueue({ maxDeliveryCount: 1 }) },
     setUp: async (actor) => {
       const tags = Array.from({ length: HOLDERS + 2 }, (_, i) => `${i}`);
@@ -49,14 +49,14 @@ export const givenBackWorlds = [
     check: (ended) => {
       const [received] = ended.history.of('receive');
       const [release] = ended.history.of('release');
-      // One that outlasts the release counts as failed.
+      // A receive that ends after the release counts as failed.
       const isBefore =
         received !== undefined && release !== undefined && received.end < release.end;
       return isBefore ? noneFailed(ended) : [];
     },
   }),
   world({
-    name: 'accept the next, which forgets an empty session late × send, accept, receive and release',
+    name: 'accept the next, whose removal of an empty session arrives late × send, accept, receive and release',
     runsMax: 1000,
     entities: { q: sessionQueue() },
     setUp: async (actor) => {
@@ -94,6 +94,6 @@ function noneFailed({ history, found }: Ended): readonly string[] {
     .flatMap(({ deliveries }) => deliveries)
     .filter(({ failedDeliveries }) => failedDeliveries > 0);
   return [...failed, ...found.filter(({ path }) => path.includes('$'))].map(
-    ({ tag, path }) => `A delivery of ${tag} that was given back counts as failed (${path}).`,
+    ({ tag, path }) => `A delivery of ${tag} that ended with a release counts as failed (${path}).`,
   );
 }

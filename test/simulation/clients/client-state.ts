@@ -1,26 +1,26 @@
 import { entityOf } from '../scenario/scenario.ts';
 import type { Delivery, SessionGrant } from './record.ts';
 
-/** A message that a client was handed under a lock. */
+/** A message that a client received under a lock. */
 export interface Held {
   readonly delivery: Delivery;
   readonly session?: SessionGrant;
-  /** Whether the client has settled it already, as far as it knows. */
+  /** Whether the client knows that its lock is settled or lost. */
   isSpent: boolean;
 }
 
-/** A message whose number clients know. */
+/** A message whose sequence number clients know. */
 export interface Numbered {
   readonly tag: string;
   readonly sequenceNumber: bigint;
   readonly sessionId: string | undefined;
 }
 
-/** So many are kept of each kind: the latest. */
+/** How many entries of each list are kept: the latest. */
 const KEPT_MAX = 300;
 
-/** What one client has in hand. */
-export class Hands {
+/** The message locks and session locks of one client. */
+export class ClientLocks {
   readonly #held = new Map<string, Held[]>();
   readonly #sessions = new Map<string, SessionGrant>();
 
@@ -30,7 +30,7 @@ export class Hands {
     this.#held.set(path, all);
   }
 
-  /** Messages of a path that it may settle, the first one received first, or those that it has settled. */
+  /** Messages received from a path, in order: unsettled ones, or settled ones if `areSpent`. */
   held(path: string, areSpent: boolean): readonly Held[] {
     return (this.#held.get(path) ?? []).filter(({ isSpent }) => isSpent === areSpent);
   }
@@ -45,13 +45,13 @@ export class Hands {
   }
 }
 
-/** What clients tell each other: numbers of messages that were deferred, scheduled, or sent; by path. */
-export class Noticeboard {
+/** The sequence numbers that clients share: of deferred, scheduled and sent messages, by path. */
+export class NumberRegistry {
   readonly #known = new Map<string, KnownNumbers>();
 
   /**
-   * What is known of a path now. An operation asks before it begins: what it learns of an entity that is
-   * deleted meanwhile says nothing of the next one under its name.
+   * The numbers of a path. An operation gets the lists before it begins: numbers of an entity that is deleted
+   * meanwhile then do not enter the lists of the next entity with its path.
    */
   of(path: string): KnownNumbers {
     const known = this.#known.get(path) ?? { deferred: [], scheduled: [], stored: [] };
@@ -59,20 +59,20 @@ export class Noticeboard {
     return known;
   }
 
-  /** A new entity under the same name knows none of them. */
+  /** Drops the numbers of an entity, which are not valid in a new one with the same path. */
   forget(entity: string): void {
     for (const path of this.#known.keys()) if (entityOf(path) === entity) this.#known.delete(path);
   }
 }
 
-/** Numbers of messages of a path, the latest last. */
+/** Messages of a path whose numbers are known, the latest last. */
 export interface KnownNumbers {
   readonly deferred: Numbered[];
   readonly scheduled: Numbered[];
   readonly stored: Numbered[];
 }
 
-/** Adds to a list, of which only the latest are kept. */
+/** Adds to a list and drops its oldest entry if it is too long. */
 export function keep<Value>(values: Value[], value: Value): void {
   values.push(value);
   if (values.length > KEPT_MAX) values.shift();

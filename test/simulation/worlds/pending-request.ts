@@ -2,24 +2,24 @@ import type { Item } from '../tables/database.ts';
 import { throttled } from '../tables/failures.ts';
 import type { Arrived, NetworkRequest } from '../tables/network.ts';
 import { describeRequest } from './describe.ts';
+import type { Upcoming, Way } from './events.ts';
 import { footprintOf } from './footprint.ts';
-import type { Upcoming, Way } from './happenings.ts';
 
-/** What a process hears of a request. */
+/** The outcome of a request for its process. */
 export type Outcome = { readonly answer: object } | { readonly error: unknown };
 
-/** What a request does to the run that it is part of. */
+/** The effects of a request on its run. */
 interface RequestHooks {
-  /** Has something else come up. */
+  /** Adds a pending event. */
   readonly add: (next: Upcoming) => void;
-  /** Ends the process that asked. */
+  /** Crashes the process of the request. */
   readonly crash: () => void;
-  /** Lets its next requests fail. */
+  /** Lets the next requests of the process fail. */
   readonly cutOff: (requests: number, fail: () => never) => void;
   readonly splitsTransactions: boolean;
 }
 
-interface RequestParts {
+interface RequestSettings {
   readonly process: string;
   readonly memory: string | undefined;
   readonly request: NetworkRequest;
@@ -27,42 +27,42 @@ interface RequestParts {
   readonly hear: (outcome: Outcome) => void;
 }
 
-/** Of a write, behind its first one, */
+/** The retries of a write, after its first try. */
 const OTHER_TRIES = 2;
-/** and of the look that follows it. */
-const LOOK_TRIES = 3;
+/** The tries of the read that checks whether the write took effect. */
+const READ_TRIES = 3;
 
-/** A request that waits to be carried out, in one way or another. */
-export class RequestOnItsWay {
+/** A request that waits to be executed, with a fault or without. */
+export class PendingRequest {
   readonly upcoming: Upcoming;
   readonly #hooks: RequestHooks;
-  readonly #parts: RequestParts;
+  readonly #settings: RequestSettings;
 
-  constructor(hooks: RequestHooks, parts: RequestParts) {
+  constructor(hooks: RequestHooks, settings: RequestSettings) {
     this.#hooks = hooks;
-    this.#parts = parts;
-    const { process, memory, request } = parts;
+    this.#settings = settings;
+    const { process, memory, request } = settings;
     const footprint = footprintOf(request);
     this.upcoming = {
       kind: 'request',
       process,
       memory,
       footprint,
-      isWrite: footprint.some((touch) => touch.isWrite),
+      isWrite: footprint.some((access) => access.isWrite),
       text: () => describeRequest(request),
       happen: (way) => this.#happen(way),
     };
   }
 
-  /** Returns what came of it, for timelines. */
+  /** Executes the request; returns the text of its result in timelines. */
   #happen(way: Way): string {
-    const { hear, process } = this.#parts;
+    const { hear, process } = this.#settings;
     const { add, crash, cutOff } = this.#hooks;
     switch (way) {
       case 'plain':
-        return this.#carryOut(hear);
+        return this.#execute(hear);
       case 'answerLost': {
-        const result = this.#carryOut(() => {});
+        const result = this.#execute(() => {});
         hear(connectionBroke());
         return result;
       }
@@ -73,19 +73,19 @@ export class RequestOnItsWay {
         cutOff(OTHER_TRIES, meetBusyService);
         return this.#happen('late');
       case 'late': {
-        const happen = () => this.#carryOut(() => {});
+        const happen = () => this.#execute(() => {});
         add({ ...this.upcoming, process: `${process}, late`, isWrite: false, happen });
         hear(connectionBroke());
         return 'the connection broke';
       }
       case 'cutOff': {
-        const result = this.#carryOut(() => {});
-        cutOff(OTHER_TRIES + LOOK_TRIES, neverArrive);
+        const result = this.#execute(() => {});
+        cutOff(OTHER_TRIES + READ_TRIES, neverArrive);
         hear(connectionBroke());
         return result;
       }
       case 'crash': {
-        const result = this.#carryOut(() => {});
+        const result = this.#execute(() => {});
         crash();
         return result;
       }
@@ -95,10 +95,10 @@ export class RequestOnItsWay {
     }
   }
 
-  #carryOut(hear: (outcome: Outcome) => void): string {
+  #execute(hear: (outcome: Outcome) => void): string {
     let arrived: Arrived;
     try {
-      arrived = this.#parts.arrive();
+      arrived = this.#settings.arrive();
     } catch (error) {
       hear({ error });
       return error instanceof Error ? error.name : String(error);
@@ -132,7 +132,7 @@ function meetBusyService(): never {
   throw throttled();
 }
 
-/** What a process hears of a request whose connection broke. */
+/** The outcome of a request whose connection broke. */
 function connectionBroke(): { readonly error: Error } {
   return { error: Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }) };
 }
