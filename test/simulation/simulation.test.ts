@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isMore } from '../runner/more.ts';
 import { seedOfRun } from '../support/load-random.ts';
 import { describeFinding, describeTally, keepFinding, REGRESSIONS, timelineOf } from './report.ts';
 import { runScenario } from './run.ts';
@@ -17,7 +18,7 @@ import { shrink } from './shrink.ts';
  */
 
 const SEED = seedOfRun();
-const SECONDS = Number(process.env['DYNABUS_SIMULATION_SECONDS'] || 30);
+const SECONDS = Number(process.env['DYNABUS_SIMULATION_SECONDS'] || (isMore() ? 60 : 10));
 const SHRINK_MS = 30_000;
 const LINES_SHOWN = 300;
 
