@@ -4,15 +4,15 @@ import { startPauses } from '../support/pause-client.ts';
 import { RawSession, sourceOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 
-/** Row 12: what the database finds for many links of a connection together is claimed in turns. */
+/** Row 12: links of one connection that find messages at the same time claim them in turns. */
 
-/** After so many turns of the event loop nothing more is to be expected. */
+/** After this many turns of the event loop, nothing more is expected. */
 const TURNS_MAX = 10_000;
-/** Of a queue for which nothing else was asked. */
+/** The default lock duration of a queue. */
 const LOCK_SECONDS = 60;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A connection with so many links, each to a queue with a message, for all of which it was found just now. */
+/** A connection with this many links, each to a queue whose message was just found. */
 async function start(t: TestContext, links: number, claim: string, senderSettleMode: number) {
   const { client, requests, pauseNextAnswer } = startPauses();
   t.after(() => client.destroy());
@@ -34,7 +34,7 @@ async function start(t: TestContext, links: number, claim: string, senderSettleM
   return { bus, receiver, claims };
 }
 
-test('row 12: links of one connection claim one after the other, one in a turn', async (t) => {
+test('row 12: links of one connection claim one after the other, one in each turn', async (t) => {
   const LINKS = 6;
   const { receiver, claims } = await start(t, LINKS, 'UpdateItemCommand', 0);
   let before = 0;
@@ -49,16 +49,16 @@ test('row 12: links of one connection claim one after the other, one in a turn',
   for (let link = 0; link < LINKS; link++) await receiver.raw.hear('transfer');
 });
 
-test('row 12: a lock begins when it is taken, however long its turn was waited for', async (t) => {
+test('row 12: a lock begins when it is taken, however long the claim waited for its turn', async (t) => {
   const { bus, receiver } = await start(t, 1, 'UpdateItemCommand', 0);
-  // The database has answered; the claim itself comes after this.
+  // The database has answered; the claim follows.
   bus.clock.advance({ seconds: LOCK_SECONDS - 1 });
   await receiver.raw.hear('transfer');
   bus.clock.advance({ seconds: LOCK_SECONDS - 1 });
   assert.equal(await bus.peekLock('q0'), undefined);
 });
 
-test('row 12: links whose connection is lost while they wait for their turn remove nothing', async (t) => {
+test('row 12: links whose connection is lost while they wait for their turn remove no message', async (t) => {
   const LINKS = 30;
   const { receiver, claims } = await start(t, LINKS, 'DeleteItemCommand', 1);
   receiver.raw.destroy();

@@ -18,12 +18,12 @@ import { startBroker } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../support/topic-entities.ts';
 
-/** Row 22: nothing is compressed that is not stored then, and nobody waits while something is. */
+/** Row 22: only what will be stored is compressed, and other clients do not wait meanwhile. */
 
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** The product's compression, with the sizes of what it was given to compress. */
+/** The product's compression; records the sizes of its inputs. */
 function watched(): { readonly compression: Compression; readonly sizes: readonly number[] } {
   const sizes: number[] = [];
   const compress = (bytes: Uint8Array) => {
@@ -33,7 +33,7 @@ function watched(): { readonly compression: Compression; readonly sizes: readonl
   return { compression: { ...brotli, compress }, sizes };
 }
 
-/** Whether this thread did other things while some work was under way. */
+/** Whether this thread did other work while `work` was under way. */
 async function letsOthersWork(work: () => Promise<unknown>): Promise<boolean> {
   let isDone = false;
   const working = work().finally(() => {
@@ -56,7 +56,7 @@ const ENTITY = {
 };
 const LOG = logOf({ ...ENTITY, description: TOPIC_DEFAULTS }, 'main', 0);
 
-/** What is asked for before anything is written; a write would fail. */
+/** Answers the reads that precede a write; a write would fail. */
 const contextOf = (compression: Compression) =>
   ({
     compression,
@@ -83,7 +83,7 @@ test('row 22: a publication that is too large is refused before it is compressed
   assert.equal(sizes.length, 1);
 });
 
-test('row 22: a batch that takes too many pieces is refused before it is compressed', async (t) => {
+test('row 22: a batch of too many segments is refused before it is compressed', async (t) => {
   const { compression, sizes } = watched();
   const broker = await startBroker(t, { compression });
   expectStatus(await broker.createQueue('q'), 201);
@@ -108,7 +108,7 @@ test('row 22: a large message is compressed once for all subscriptions', async (
   assert.equal(sizes.filter((bytes) => bytes > 100 * KB).length, 1);
 });
 
-test('row 22: a batch that makes too many copies is refused while they are made', async () => {
+test('row 22: a batch that makes too many copies is refused while the copies are made', async () => {
   const topic = { ...ENTITY, description: TOPIC_DEFAULTS };
   const rule = { name: 'all', filter: { kind: 'true' }, createdAt: 0 } as const;
   const subscribed = Array.from({ length: 2000 }, () => ({
@@ -133,7 +133,7 @@ test('row 22: a batch that makes too many copies is refused while they are made'
   assert.equal((await match(most + 1, 'forwarded')).matched.numbers, most + 1);
 });
 
-test('row 22: much is compressed and decompressed on another thread, and few bytes that hold much', async () => {
+test('row 22: large data, also in few compressed bytes, is compressed and decompressed on another thread', async () => {
   const much = randomBytes(MB);
   assert.equal(await letsOthersWork(() => brotli.compress(much)), true);
   assert.equal(await letsOthersWork(() => brotli.compress(much.subarray(0, KB))), false);
@@ -145,7 +145,7 @@ test('row 22: much is compressed and decompressed on another thread, and few byt
   assert.equal(await letsOthersWork(() => brotli.decompress(little)), false);
 });
 
-test('row 22: what comes out of stored bytes is bounded', async () => {
+test('row 22: the decompressed size of stored bytes is bounded', async () => {
   const bomb = brotliCompressSync(new Uint8Array(BUDGETS.stored.decompressedBytes + 1), {
     params: { [constants.BROTLI_PARAM_QUALITY]: 0 },
   });

@@ -20,7 +20,7 @@ import type { TestBroker } from '../support/test-broker.ts';
 
 const random = { bytes: (count: number) => new Uint8Array(count) };
 
-/** As many conditions as a filter may hold. */
+/** The maximum number of conditions of a filter. */
 const chain = (condition: string): string =>
   Array.from({ length: Math.floor(1024 / (condition.length + 4)) }, () => condition).join(' OR ');
 
@@ -29,13 +29,13 @@ function run(expression: string, properties: Properties, parameters: Properties 
   assert.notEqual(resultOf, true);
 }
 
-/** What evaluating costs once all is prepared that is prepared once. */
+/** What an evaluation allocates after the first one, which compiles the filter. */
 async function cost(expression: string, properties: Properties, parameters: Properties = {}) {
   run(expression, properties, parameters);
   return await allocatedBytes(() => run(expression, properties, parameters));
 }
 
-test('row 10: parameters are found at once, however many a filter has', async () => {
+test('row 10: finding a parameter costs the same, however many a filter has', async () => {
   const parameters = (count: number): Properties =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`NAME${i}`, { type: 'null' }]));
   const few = await cost(chain('@name1=1'), {}, parameters(10));
@@ -58,14 +58,14 @@ for (const condition of ['a+b=c', 'a-b=c', 'b-a=c', 'a%b=c', 'b%a=c', 'a<b', 'b>
   });
 }
 
-/** As one learns it in school: every digit, then rounded by the module itself. */
+/** Long-hand arithmetic: every digit, then rounded by the module itself. */
 function digitByDigit(operator: '+' | '-' | '%', left: Decimal, right: Decimal) {
   const exponent = Math.min(left.exponent, right.exponent);
   const whole = ({ coefficient, exponent: own }: Decimal) =>
     coefficient * 10n ** BigInt(own - exponent);
   const [a, b] = [whole(left), whole(right)];
   const coefficient = operator === '+' ? a + b : operator === '-' ? a - b : a % b;
-  // Times one, which rounds and does nothing else.
+  // A multiplication by one only rounds.
   const result = decimalArithmetic(
     '*',
     { coefficient, exponent },
@@ -74,7 +74,7 @@ function digitByDigit(operator: '+' | '-' | '%', left: Decimal, right: Decimal) 
   return { result, order: a < b ? -1 : a > b ? 1 : 0 };
 }
 
-test('row 10: sums, remainders and orders come out as if each digit had been computed', () => {
+test('row 10: sums, remainders and comparisons are the same as if each digit had been computed', () => {
   const coefficient = fc.oneof(
     fc.bigInt({ min: -(10n ** 34n) + 1n, max: 10n ** 34n - 1n }),
     fc.constantFrom(0n, 1n, -1n, 5n, -5n, 10n ** 33n, 10n ** 34n - 1n, 5n * 10n ** 32n),
@@ -94,11 +94,11 @@ test('row 10: sums, remainders and orders come out as if each digit had been com
 
 const text = (value: string): PropertyValue => ({ type: 'string', value });
 
-test('row 10: a long text is not searched for a long pattern that a property holds', () => {
+test('row 10: a long text is not searched for a long pattern from a property', () => {
   const long = text('a'.repeat(31_000));
   for (const pattern of [`%${'a_'.repeat(500)}b%`, `%${'a'.repeat(900)}b%`]) {
     assert.throws(() => run('a LIKE b', { a: long, b: text(pattern) }), /too long to be searched/);
-    // As one constant it is bounded by the length of the filter.
+    // A constant pattern is bounded by the length of the filter.
     run(`a LIKE '${pattern}'`, { a: long });
     run('a LIKE b', { a: text('a'.repeat(1000)), b: text(pattern) });
   }
@@ -121,10 +121,10 @@ test('row 10: a message on which such a filter fails is dead-lettered, not lost'
   assert.ok(dead !== undefined);
 });
 
-test('row 10: many rules leave others their turn', async (t) => {
+test('row 10: other clients have their turns while many rules are evaluated', async (t) => {
   const turns = { count: 0 };
   let elapsed = 0;
-  // A clock by which each look at it, and so each rule, takes 4 ms.
+  // Each read of this clock, and so each rule, takes 4 ms.
   const scheduler = {
     ...realScheduler,
     now: () => {
@@ -141,7 +141,7 @@ test('row 10: many rules leave others their turn', async (t) => {
   const before = turns.count;
   const messages = Array.from({ length: 10 }, () => ({ Body: 'x' }));
   assert.equal((await broker.sendBatch('t', messages)).status, 201);
-  // 80 rules of 4 ms, in turns of a few ms.
+  // 80 rules of 4 ms each, in turns of a few ms.
   const rules = 80;
   assert.ok(turns.count - before >= (rules * 4) / (BUDGETS.turnMs + 8), `${turns.count - before}`);
 });

@@ -17,19 +17,19 @@ import { startBroker } from '../support/start-broker.ts';
 const ONE = '198.51.100.1';
 const OTHER = '198.51.100.2';
 
-/** The bytes of a request without a body, after which the connection is to be closed. */
+/** The bytes of a request without a body that asks to close the connection. */
 const requestBytes = (line: string, fields: Readonly<Record<string, string>> = {}) =>
   Buffer.from(requestText(line, { Connection: 'close', 'Content-Length': '0', ...fields }));
 
 const HEALTH = requestBytes('GET /$health');
 
-/** Writes bytes, and waits until the connection is closed; the status is 0 where that was the answer. */
+/** Writes bytes, and waits until the connection is closed; the status is 0 without an answer. */
 async function exchange(port: number, ...parts: readonly Uint8Array[]) {
   const { statuses, text } = await rawHttp(port, [Buffer.concat(parts)], Number.POSITIVE_INFINITY);
   return { status: statuses[0] ?? 0, text };
 }
 
-/** A request of which one knows by its answer that it reached the routes: it has no token. */
+/** A request without a token: the status 401 shows that it reached the routes. */
 function ask(port: number, client: string) {
   return exchange(port, proxyHeader(client), requestBytes('POST /queue/messages'));
 }
@@ -49,7 +49,7 @@ describe('the gateway behind its load balancer', () => {
     };
   }
 
-  test('row 21: health checks are answered with a PROXY header and without; nothing else is without a client', async () => {
+  test('row 21: health checks are answered with and without a PROXY header; other requests need a client address', async () => {
     const { ownPort, lines } = await start();
     const upgrade = requestBytes('GET /$servicebus/websocket', {
       Connection: 'Upgrade',
@@ -74,16 +74,16 @@ describe('the gateway behind its load balancer', () => {
     );
   });
 
-  test('row 21: a malformed header ends the connection, and a second one is not believed', async () => {
+  test('row 21: a malformed PROXY header ends the connection, and a second one is not trusted', async () => {
     const { ownPort } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/2' });
     const malformed = proxyHeaderOf(0x21, 0x12, Buffer.alloc(12));
     assert.deepEqual(await exchange(ownPort, malformed, HEALTH), { status: 0, text: '' });
-    // What a client writes itself comes behind what the load balancer wrote.
+    // The bytes of a client follow those of the load balancer.
     const claimed = await exchange(ownPort, proxyHeader(ONE), proxyHeader(OTHER), HEALTH);
     assert.equal(claimed.status, 400);
   });
 
-  test('row 21: an address that has used up its requests is told that the service is busy; others go on', async () => {
+  test('row 21: an address that has used up its requests gets "server busy"; others are served', async () => {
     const { health } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/5' });
     for (let request = 0; request < 5; request++) assert.equal((await health(ONE)).status, 200);
     const { status, text } = await health(ONE);
@@ -97,7 +97,7 @@ describe('the gateway behind its load balancer', () => {
     assert.equal((await health(OTHER)).status, 200);
   });
 
-  test('row 21: the access log has the requests that are refused, and those whose client does not wait', async () => {
+  test('row 21: the access log has refused requests, and requests whose client does not wait', async () => {
     const { ownPort, health, untilLine } = await start({
       [GATEWAY_VARIABLES.requestsOfAddress]: '0/2',
       [GATEWAY_VARIABLES.accessLog]: 'true',
@@ -113,7 +113,7 @@ describe('the gateway behind its load balancer', () => {
     await isLogged('/$health', 503);
   });
 
-  test('row 21: a request that proves no right counts as ten', async () => {
+  test('row 21: an unauthorized request counts as ten', async () => {
     const { ownPort, health } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/21' });
     assert.equal((await ask(ownPort, ONE)).status, 401);
     assert.equal((await ask(ownPort, ONE)).status, 401);
@@ -121,9 +121,9 @@ describe('the gateway behind its load balancer', () => {
     assert.equal((await health(ONE)).status, 503);
   });
 
-  test('row 21: all addresses together have as many requests with a right as the stage lets through', async () => {
+  test('row 21: all addresses together have as many authorized requests as the stage allows', async () => {
     const { ownPort, health } = await start({ [GATEWAY_VARIABLES.requests]: '0/3' });
-    // Strangers use up nothing of them.
+    // Unauthorized requests use up none of them.
     for (let request = 0; request < 4; request++) {
       assert.equal((await ask(ownPort, ONE)).status, 401);
       assert.equal((await health(ONE)).status, 200);
@@ -142,7 +142,7 @@ describe('the gateway behind its load balancer', () => {
     assert.deepEqual(answers, [200, 200, 200, 503]);
   });
 
-  test('row 21: an address has so many new connections, and is sent away unheard beyond', async () => {
+  test('row 21: an address above its rate of new connections is disconnected before its input is read', async () => {
     const { health, child, untilLine } = await start({ [GATEWAY_VARIABLES.newConnections]: '0/3' });
     const answers: number[] = [];
     for (let connection = 0; connection < 5; connection++) answers.push((await health(ONE)).status);
@@ -152,7 +152,7 @@ describe('the gateway behind its load balancer', () => {
     await untilLine(({ refusedConnections }) => refusedConnections === 2);
   });
 
-  test('row 21: an address has so many open connections; one that ends makes room', async () => {
+  test('row 21: an address has a limited number of open connections; one that ends makes room', async () => {
     const { ownPort, health } = await start({ [GATEWAY_VARIABLES.openConnections]: '1' });
     const staying = connect(ownPort, '127.0.0.1');
     staying.write(Buffer.concat([proxyHeader(ONE), Buffer.from('AMQP\0\x01\0\0', 'latin1')]));
@@ -160,13 +160,13 @@ describe('the gateway behind its load balancer', () => {
     assert.equal((await health(ONE)).status, 0);
     assert.equal((await health(OTHER)).status, 200);
     staying.destroy();
-    // The end is heard of in its own time.
+    // The gateway notices the end a little later.
     for (let tries = 0; tries < 1000; tries++) if ((await health(ONE)).status === 200) return;
     assert.fail('the connection that ended still counts');
   });
 });
 
-test('row 21: where no load balancer is configured no PROXY header is believed', async (t) => {
+test('row 21: without a configured load balancer no PROXY header is trusted', async (t) => {
   const broker = await startBroker(t);
   const port = Number(new URL(broker.api.url).port);
   assert.equal((await exchange(port, proxyHeader(ONE), HEALTH)).status, 400);

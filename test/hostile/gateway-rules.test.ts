@@ -41,12 +41,12 @@ describe('rules of shared access signatures at the gateway', () => {
     return fetch(url, { method: 'POST', headers: { authorization }, body: 'one' });
   }
 
-  test('row 21: a rule that has used up its operations is told that the service is busy; another goes on', async () => {
+  test('row 21: a rule that has used up its operations gets "server busy"; another is served', async () => {
     const { port } = await tasks.start({ env: { [GATEWAY_VARIABLES.operationsOfRule]: '0/3' } });
     for (let request = 0; request < 3; request++) {
       assert.equal((await send(port, 'sender', SENDER_KEY)).status, 201);
     }
-    // Whoever only claims to be a rule takes nothing from it.
+    // A token that only claims to be of a rule uses up none of its operations.
     for (let request = 0; request < 5; request++) {
       assert.equal((await send(port, ROOT_RULE, 'wrong')).status, 401);
     }
@@ -72,7 +72,7 @@ describe('rules of shared access signatures at the gateway', () => {
     attach(0);
     await client.hear('flow');
     attach(1);
-    // Only a link that was opened is given credit.
+    // Credit needs an open link.
     const said = await client.hear('detach', 'flow');
     const error = said.kind === 'detach' ? said.error : undefined;
     assert.equal(error?.condition, 'com.microsoft:server-busy');
@@ -130,7 +130,7 @@ describe('rules of shared access signatures at the gateway', () => {
     }
   });
 
-  test('row 21: without the setting nothing that clients do stands in the log', async () => {
+  test('row 21: without the setting the log has no lines about requests of clients', async () => {
     const task = await tasks.start();
     assert.equal((await send(task.port, ROOT_RULE, ROOT_KEY)).status, 201);
     task.child.kill('SIGTERM');
@@ -154,7 +154,7 @@ function link(role: string, outcome: string) {
   };
 }
 
-test('row 21: lines of the access log are bounded, and those left out are counted', () => {
+test('row 21: the rate of access log lines is bounded, and omitted lines are counted', () => {
   const { perSecond, burst } = BUDGETS.process.accessLines;
   let now = 0;
   let lines = 0;
@@ -171,7 +171,7 @@ test('row 21: lines of the access log are bounded, and those left out are counte
   assert.equal(lines, burst + perSecond);
 });
 
-test('row 21: the rule that a token claims is read as tokens are, and is bounded', () => {
+test('row 21: the rule that a token claims is read as the token is, and its length is bounded', () => {
   const signed = 'SharedAccessSignature sr=a&sig=b&se=1&';
   assert.equal(claimedRuleOf(`${signed}skn=a%20rule `), 'a rule');
   assert.equal(claimedRuleOf(`${signed}a=\n&skn=first&s\u212an=last`), 'last');
@@ -182,7 +182,7 @@ test('row 21: the rule that a token claims is read as tokens are, and is bounded
   }
 });
 
-test('row 21: no rule can be named so that it is taken for one of another entity', () => {
+test('row 21: no name of a rule makes its key equal to that of a rule of another entity', () => {
   const named = (entity: string | undefined, name: string) => uniqueRuleKey({ entity, name });
   const keys = [
     ...[named(undefined, 'a'), named('q', 'a'), named('r', 'a')],
@@ -191,7 +191,7 @@ test('row 21: no rule can be named so that it is taken for one of another entity
   assert.equal(new Set(keys).size, keys.length);
 });
 
-test('limits are the usual ones unless they are set, and a wrong one stops the start', () => {
+test('limits have defaults, and an invalid one stops the start', () => {
   const usual = readLimits({});
   assert.deepEqual(usual.newConnections, BUDGETS.address.newConnections);
   const set = { [GATEWAY_VARIABLES.requests]: '300/100', [GATEWAY_VARIABLES.openConnections]: '5' };

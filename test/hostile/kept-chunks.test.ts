@@ -13,12 +13,12 @@ import { writePerformative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, mapOf, str, uuid } from '../../amqp/wire/value.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 
-/** Row 1: few bytes that are kept do not keep the chunk that they came in. */
+/** Row 1: a few retained bytes do not retain the whole chunk in which they arrived. */
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-/** A frame that says nothing: its data begins at its end. */
+/** An empty frame: its data offset points to its end. */
 function emptyFrame(): Buffer {
   const frame = Buffer.alloc(1020);
   frame.writeUInt32BE(frame.length, 0);
@@ -28,7 +28,7 @@ function emptyFrame(): Buffer {
 
 const padding = (count: number) => Array<Buffer>(count).fill(emptyFrame());
 
-/** Bytes in memory of their own, and whether that is still there. */
+/** Bytes in memory of their own, and a weak reference to that memory. */
 function chunkOf(parts: readonly Uint8Array[]) {
   const all = Buffer.concat(parts);
   const chunk = Buffer.allocUnsafeSlow(all.length);
@@ -44,7 +44,7 @@ async function isKept(ref: WeakRef<ArrayBufferLike>): Promise<boolean> {
   return ref.deref() !== undefined;
 }
 
-test('row 1: the first part of a delivery keeps no chunk', async (t) => {
+test('row 1: the first part of a delivery retains no chunk', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   peer.attach(0, 'sender', '$cbs');
@@ -65,7 +65,7 @@ test('row 1: the first part of a delivery keeps no chunk', async (t) => {
   assert.equal(await isKept(give()), false);
 });
 
-test('row 1: an attach that is not answered yet keeps no chunk, and comes back as it was', async (t) => {
+test('row 1: an unanswered attach retains no chunk, and its answer echoes it unchanged', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('root');
   fixture.holdReads();
@@ -95,7 +95,7 @@ test('row 1: an attach that is not answered yet keeps no chunk, and comes back a
   assert.deepEqual(encode(answer.target), encode(target));
 });
 
-test('row 1: properties that are kept keep nothing of the bytes that they were read from', async () => {
+test('row 1: decoded properties do not retain the bytes from which they were decoded', async () => {
   const map = mapOf({
     decimal: { type: 'decimal128', value: Buffer.alloc(16, 1) },
     guid: uuid(Buffer.alloc(16, 2)),
@@ -110,14 +110,14 @@ test('row 1: properties that are kept keep nothing of the bytes that they were r
   assert.deepEqual(Object.keys(properties), ['decimal', 'guid', 'bytes']);
 });
 
-test('row 1: a small body of several data sections has memory of its own', () => {
+test('row 1: a small body of several data sections has its own memory', () => {
   const section = described(SECTION.data, binary(Buffer.of(7)));
   const { body } = readBody([section, section], 0, () => {});
   assert.deepEqual([...body], [7, 7]);
   assert.equal(body.buffer.byteLength, 2);
 });
 
-test('row 1: the begin of a frame keeps no chunk', async (t) => {
+test('row 1: the beginning of a frame retains no chunk', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const give = () => {
@@ -128,10 +128,10 @@ test('row 1: the begin of a frame keeps no chunk', async (t) => {
   assert.equal(await isKept(give()), false);
   peer.take(emptyFrame().subarray(5));
   await turns();
-  assert.deepEqual(peer.said('close'), [], 'the frame is whole');
+  assert.deepEqual(peer.said('close'), [], 'the frame is complete');
 });
 
-test('row 1: a small part of a chunk that comes alone keeps no chunk', async (t) => {
+test('row 1: a small part of a chunk that arrives alone retains no chunk', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const give = () => {
@@ -142,7 +142,7 @@ test('row 1: a small part of a chunk that comes alone keeps no chunk', async (t)
   assert.equal(await isKept(give()), false);
 });
 
-test('row 1: a copy has memory of its own', () => {
+test('row 1: compacting copies a small part of a buffer into its own memory', () => {
   const large = Buffer.alloc(1000, 7);
   assert.equal(compact(large.subarray(0, 500)).buffer, large.buffer);
   const copy = compact(large.subarray(0, 499));

@@ -6,13 +6,13 @@ import { startApp } from '../support/http-fixture.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 
-/** Row 7: one large message takes many times its bytes, when it is sent and when it is received. */
+/** Row 7: sending or receiving one large message takes many times its size in memory. */
 
 const MB = 1024 * 1024;
 const LARGE = { MaxMessageSizeInKilobytes: '102400' };
 const { heldPerSmallReadByte, heldPerReadByte, heldPerPrintedByte } = BUDGETS.request;
 
-test('row 7: a large message for which there is never room is refused, sent or received', async (t) => {
+test('row 7: a message too large for the memory of the process is refused, both when sent and when received', async (t) => {
   const bus = await startBroker(t, { tier: 'Premium', memoryBytes: 40 * MB });
   expectStatus(await bus.createQueue('q', LARGE), 201);
   const tooLarge = await bus.send('q', new Uint8Array(7 * MB));
@@ -27,7 +27,7 @@ test('row 7: a large message for which there is never room is refused, sent or r
   const asJson = await bus.request('POST', 'q/messages/head?maxMessages=1');
   expectStatus(asJson, 403);
   assert.match(asJson.text, /Receive them one by one, without maxMessages/);
-  // Nothing was locked, and no delivery counts.
+  // The message was not locked, and no delivery was counted.
   const received = await bus.peekLock('q');
   assert.equal(received?.broker.DeliveryCount, 1);
   assert.equal(received && (await bus.complete(received)), 200);
@@ -37,7 +37,7 @@ for (const [form, path, weight] of [
   ['alone', '/q/messages/head', heldPerReadByte],
   ['as JSON', '/q/messages/head?maxMessages=1', heldPerPrintedByte],
 ] as const) {
-  test(`row 7: a large message that is received ${form} counts until it is answered`, async () => {
+  test(`row 7: the memory of a large message received ${form} counts until the answer is sent`, async () => {
     const memory = new MemoryBudget(15 * MB * weight);
     const { call, broker } = startApp({ memory });
     let finish = () => {};
@@ -46,7 +46,7 @@ for (const [form, path, weight] of [
     });
     broker.receive = async (_path, { payloads }) => {
       payloads?.hold(10 * MB, 1n);
-      // A look in vain, and another one.
+      // A first query found a message that another receiver took; this is the second.
       payloads?.hold(8 * MB, 1n);
       await finished;
       return [];
@@ -63,7 +63,7 @@ for (const [form, path, weight] of [
   });
 }
 
-test('row 7: messages that are received together count until they are answered, small as they are', async () => {
+test('row 7: messages that are received together, even small ones, count until the answer is sent', async () => {
   const memory = new MemoryBudget(15 * MB);
   const { call, broker } = startApp({ memory });
   const waiting: (() => void)[] = [];
@@ -84,7 +84,7 @@ test('row 7: messages that are received together count until they are answered, 
   assert.equal(memory.held, 0);
 });
 
-test('row 7: large deferred messages count before they are read, and are not locked in vain', async (t) => {
+test('row 7: large deferred messages count before they are read, and are not locked if refused', async (t) => {
   const bus = await startBroker(t, { tier: 'Premium', memoryBytes: 40 * MB });
   expectStatus(await bus.createQueue('q', LARGE), 201);
   expectStatus(await bus.send('q', new Uint8Array(5 * MB).fill(0xff)), 201);
@@ -102,7 +102,7 @@ test('row 7: large deferred messages count before they are read, and are not loc
   assert.equal(deferred?.broker.DeliveryCount, 2);
 });
 
-test('row 7: deferred messages that are received count until they are answered', async () => {
+test('row 7: deferred messages that are received count until the answer is sent', async () => {
   const memory = new MemoryBudget(15 * MB * heldPerPrintedByte);
   const { call, broker } = startApp({ memory });
   broker.receiveDeferred = async (_path, { payloads }) => {
@@ -115,7 +115,7 @@ test('row 7: deferred messages that are received count until they are answered',
   assert.equal(memory.held, 0);
 });
 
-test('row 7: messages of several partitions that are peeked together count together', async () => {
+test('row 7: messages that are peeked from several partitions count together', async () => {
   const memory = new MemoryBudget(15 * MB * heldPerPrintedByte);
   const { call, broker } = startApp({ memory });
   broker.peek = async (_path, { payloads }) => {
@@ -127,7 +127,7 @@ test('row 7: messages of several partitions that are peeked together count toget
   assert.equal(memory.held, 0);
 });
 
-test('row 7: a large message for which there is no room hides nothing in other partitions', async (t) => {
+test('row 7: a message too large for the memory does not hide messages in other partitions', async (t) => {
   const bus = await startBroker(t, { tier: 'Premium', memoryBytes: 40 * MB });
   expectStatus(await bus.createQueue('q', { ...LARGE, EnablePartitioning: 'true' }), 201);
   const large = new Uint8Array(5 * MB).fill(0xff);

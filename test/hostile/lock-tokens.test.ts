@@ -21,7 +21,7 @@ const OPERATIONS = [
 ] as const;
 
 for (const [operation, more] of OPERATIONS) {
-  test(`row 12: ${operation} takes as many lock tokens as a call over HTTP, and no more`, async (t) => {
+  test(`row 12: ${operation} accepts as many lock tokens as a call over HTTP, and no more`, async (t) => {
     let tokens = 0;
     const { connect } = await startFakeGateway(t, {
       calls: {
@@ -48,7 +48,7 @@ for (const [operation, more] of OPERATIONS) {
   });
 }
 
-/** A broker whose renewals and settlements have no outcome before `finish` is called. */
+/** A broker whose renewals and settlements complete only when `finish` is called. */
 function slowBroker() {
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ function slowBroker() {
 }
 
 for (const [operation, more] of OPERATIONS) {
-  test(`row 12: messages of ${operation} count until it is done, also when the peer is gone`, async (t) => {
+  test(`row 12: messages of ${operation} count until it completes, also after the peer disconnects`, async (t) => {
     const { calls, finish, begun } = slowBroker();
     const { connect, gateway, parts } = await startFakeGateway(t, { calls });
     const session = connect();
@@ -98,7 +98,7 @@ for (const [what, path, body] of [
     { settlements: Array(MOST).fill({ lockToken: 't', outcome: 'complete' }) },
   ],
 ] as const) {
-  test(`row 12: ${what} over HTTP count, and there are no more than there is memory for`, async () => {
+  test(`row 12: ${what} over HTTP count, and are refused if there is no memory for them`, async () => {
     const { calls, finish, begun } = slowBroker();
     const memory = new MemoryBudget(2.5 * MOST * settlementBytes);
     const entities = findableEntities({ q: fakeEntity('q') });
@@ -118,7 +118,7 @@ for (const [what, path, body] of [
   });
 }
 
-test('row 12: a token that stands many times in a call is looked at a few times for each', () => {
+test('row 12: the work for a token that a call repeats grows linearly with the repetitions', () => {
   let looks = 0;
   const token = {
     store: 'live' as const,

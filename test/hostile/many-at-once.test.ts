@@ -10,13 +10,13 @@ import { startPauses } from '../support/pause-client.ts';
 import { sessionSource, sourceOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 
-/** Row 12: what one peer makes the process do at once is done a part in each turn of the event loop. */
+/** Row 12: concurrent work of one peer is done in parts, one in each turn of the event loop. */
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-/** What begins in a turn, and what goes on at its end, may be seen together. */
+/** One observation may cover the work of two turns. */
 const seenAtMost = (perTurn: number) => 2 * perTurn;
 
-/** How much there was at most in one turn of what `count` counts, until `isOver`. */
+/** The largest increase of `count` in one turn, until `isOver`. */
 async function mostInTurn(count: () => number, isOver: () => boolean): Promise<number> {
   let most = 0;
   for (let before = count(); !isOver(); ) {
@@ -27,7 +27,7 @@ async function mostInTurn(count: () => number, isOver: () => boolean): Promise<n
   return most;
 }
 
-test('row 12: an operation on many messages begins its requests a few in a turn', async (t) => {
+test('row 12: an operation on many messages begins a few requests in each turn', async (t) => {
   const MESSAGES = 5 * BUDGETS.turnRequests;
   const { client, requests } = startPauses();
   t.after(() => client.destroy());
@@ -57,9 +57,9 @@ test('row 12: an operation on many messages begins its requests a few in a turn'
 
 for (const [what, source] of [
   ['receives', sourceOf('q')],
-  ['looks for sessions', sessionSource('s', NULL)],
+  ['waits for sessions', sessionSource('s', NULL)],
 ] as const) {
-  test(`row 12: ${what} end a few in a turn where a connection with many links is lost`, async (t) => {
+  test(`row 12: when a connection with many links is lost, a few ${what} end in each turn`, async (t) => {
     const LINKS = 4 * BUDGETS.turnEnds;
     let waiting = 0;
     let ended = 0;
@@ -107,14 +107,14 @@ for (const [what, source] of [
   });
 }
 
-test('row 12: receives of a lost connection that a message wakes one after the other end a few in a turn', async (t) => {
+test('row 12: when a message wakes receives of a lost connection one after the other, a few end in each turn', async (t) => {
   const LINKS = 4 * BUDGETS.turnEnds;
   const waiting: (() => void)[] = [];
   let ended = 0;
   const { connect, gateway, faults } = await startFakeGateway(t, {
     entities: findableEntities({ q: fakeEntity('q') }),
     calls: {
-      // Whoever ends without the message leaves it to the next.
+      // A receive that ends without the message leaves it to the next one.
       receive: async (_path, { admit, onWait, signal }) => {
         onWait?.();
         await new Promise<void>((wake) => {

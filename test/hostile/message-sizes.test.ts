@@ -21,7 +21,7 @@ import { RawSession, targetOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 
-/** Row 5: parts of a message that only AMQP has a place for, and messages of very many values. */
+/** Row 5: AMQP-only parts of a message, and messages of very many values. */
 
 const KB = 1024;
 const BATCH_FORMAT = 0x80013700;
@@ -30,7 +30,7 @@ const SIZE_EXCEEDED = 'amqp:link:message-size-exceeded';
 const data = (bytes: Uint8Array) => described(SECTION.data, binary(bytes));
 const BODY = [data(Buffer.from('body'))];
 
-/** A message whose size is all in parts that no other transport has. */
+/** Messages whose size is in parts that no other protocol has. */
 const PARTS: Readonly<Record<string, (bytes: Uint8Array) => Sections>> = {
   'its annotations': (bytes) => ({ annotations: mapOf({ x: binary(bytes) }, symbol), body: BODY }),
   'its footer': (bytes) => ({ footer: mapOf({ x: binary(bytes) }, symbol), body: BODY }),
@@ -42,11 +42,11 @@ const PARTS: Readonly<Record<string, (bytes: Uint8Array) => Sections>> = {
   'a body of several sections': (bytes) => ({ body: [data(bytes), ...BODY] }),
 };
 
-/** Nothing of it can be compressed. */
+/** A message that cannot be compressed. */
 const annotated = (bytes: number) =>
   writeSections({ annotations: mapOf({ x: binary(randomBytes(bytes)) }, symbol), body: BODY });
 
-/** A namespace with the queue `q`, of 256 KB a message in Standard, and a session over AMQP. */
+/** A namespace with the queue `q` (256 KB a message in Standard), and a session over AMQP. */
 async function start(
   t: TestContext,
   tier: 'Standard' | 'Premium' = 'Standard',
@@ -81,7 +81,7 @@ for (const [what, message] of Object.entries(PARTS)) {
   });
 }
 
-test('row 5: a body of values counts once against the limit of the entity, though it is kept twice', async (t) => {
+test('row 5: a body of values counts once against the message size limit, although it is stored twice', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const body = [described(SECTION.value, mapOf({ text: str('x'.repeat(200 * KB)) }))];
@@ -89,7 +89,7 @@ test('row 5: a body of values counts once against the limit of the entity, thoug
   assert.ok((await size(broker)) >= 400 * KB);
 });
 
-test('row 5: what only AMQP has a place for counts in a batch', async (t) => {
+test('row 5: AMQP-only parts count in the size of a batch', async (t) => {
   const { session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const batch = (messages: number, bytes: number) =>
@@ -102,7 +102,7 @@ test('row 5: what only AMQP has a place for counts in a batch', async (t) => {
   assert.equal((await send(batch(4, 211 * KB)))?.kind, 'accepted');
 });
 
-test('row 5: what only AMQP has a place for counts in a scheduled message', async (t) => {
+test('row 5: AMQP-only parts count in the size of a scheduled message', async (t) => {
   const { broker, session } = await start(t);
   const message = writeSections({
     annotations: mapOf(
@@ -123,7 +123,7 @@ test('row 5: what only AMQP has a place for counts in a scheduled message', asyn
   assert.deepEqual([status, condition], [403, SIZE_EXCEEDED]);
 });
 
-test('row 5: what only AMQP has a place for counts in what one receive and one peek take', async (t) => {
+test('row 5: AMQP-only parts count in the size limits of a receive and of a peek', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const bytes = 200 * KB;
@@ -135,13 +135,13 @@ test('row 5: what only AMQP has a place for counts in what one receive and one p
     peeked = (await broker.peek('q')).length;
   });
   assert.equal(peeked, 1);
-  // Of 1,000 units that all of them take: a page and as much again, and their blocks.
+  // All of them take 1,000 units. This covers two pages, and their blocks.
   assert.ok(read < 120, `${read} read units for one page`);
   const received = await broker.peekLockMany('q', 1000);
   assert.equal(received.length, Math.floor(LIMITS.receiveBytes / bytes));
 });
 
-test('row 5: deferred messages are received together up to a bound, and one by one beyond', async (t) => {
+test('row 5: deferred messages are received together up to a size limit, and one by one beyond it', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium' });
   const settings = { MaxMessageSizeInKilobytes: '20480' };
   expectStatus(await broker.createQueue('q', settings), 201);
@@ -149,7 +149,7 @@ test('row 5: deferred messages are received together up to a bound, and one by o
   t.after(() => session.raw.destroy());
   session.incomingWindow = 10_000;
   const half = BUDGETS.request.deferredBytes / 2;
-  // What is kept of a message beside its body counts as well.
+  // The other stored parts of a message count as well.
   for (const bytes of [half + KB, half - KB, half - KB])
     await defer(broker, Buffer.alloc(bytes, 'x'));
   const ask = async (...numbers: readonly bigint[]) => {
@@ -185,10 +185,10 @@ async function defer(broker: TestBroker, body: Buffer): Promise<void> {
 }
 
 const values = (count: number) => described(SECTION.value, list(Array(count).fill(NULL)));
-/** Those of the section, its descriptor and its list come on top. */
+/** The section, its descriptor and its list are further values. */
 const MOST = BUDGETS.delivery.values - 3;
 
-test('row 5: a message of more values than are read at a time is refused, and the link goes on', async (t) => {
+test('row 5: a message of more values than the decoder reads is refused, and the link stays usable', async (t) => {
   const { broker, session } = await start(t, 'Premium');
   expectStatus(await broker.updateQueue('q', { MaxMessageSizeInKilobytes: '10240' }), 200);
   const sender = await session.sender(targetOf('q'));
@@ -199,7 +199,7 @@ test('row 5: a message of more values than are read at a time is refused, and th
   assert.equal(taken?.kind, 'accepted');
 });
 
-test('row 5: so many properties that they are surely too long are refused before they are looked at', async (t) => {
+test('row 5: properties whose number alone exceeds the size limit are refused before they are decoded', async (t) => {
   const { session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const names = Array.from({ length: LIMITS.properties + 1 }, (_, index) => index.toString(36));
@@ -210,7 +210,7 @@ test('row 5: so many properties that they are surely too long are refused before
   assert.match(refused?.description ?? '', /^The message has 32769 properties/);
 });
 
-test('row 5: the messages of a batch, and those scheduled together, share what is read at a time', async (t) => {
+test('row 5: messages of a batch, or scheduled together, share the limit of decoded values', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const third = (annotations = mapOf({}, symbol)) =>

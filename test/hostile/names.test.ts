@@ -6,13 +6,13 @@ import { entry, startAtom } from '../support/atom-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
 
-/** A name as one segment of a path, so that nothing on the way shortens it. */
+/** A name as one segment of a path, so that no client shortens it. */
 const encoded = (name: string): string => name.replaceAll('/', '%2F');
 
 const create = (broker: TestBroker, path: string, kind = 'Queue') =>
   broker.putEntity(path, `${kind}Description`, {});
 
-test('row 20: names with a segment that addresses lose are refused', async (t) => {
+test('row 20: names with a dot segment, which URLs drop, are refused', async (t) => {
   const broker = await startBroker(t);
   await broker.createQueue('b');
   for (const name of ['a/../b', 'a/./b', 'a/b/../../b', 'A/../B', 'v1/./x/y']) {
@@ -27,7 +27,7 @@ test('row 20: names with a segment that addresses lose are refused', async (t) =
   }
 });
 
-test('row 20: whatever is encoded twice, or holds what no name may, is refused', async (t) => {
+test('row 20: names that are encoded twice, or hold invalid characters, are refused', async (t) => {
   const broker = await startBroker(t);
   const paths = ['a%252F..%252Fb', 'a%2F%252e%252e%2Fb', '%252e', 'a%5C..%5Cb', 'a%5Cb', 'a%00b'];
   const more = ['a%0A', 'a%0D%0Ab', 'a%7Fb', 'a%2F%2Fb', '.a', 'a.', '%2E%2E%2Fa', 'a%E2%80%AEb'];
@@ -36,7 +36,7 @@ test('row 20: whatever is encoded twice, or holds what no name may, is refused',
   }
 });
 
-test('row 20: no new entity has an address that a route of ours has', async (t) => {
+test('row 20: a new entity cannot have the address of a route', async (t) => {
   const broker = await startBroker(t);
   const addresses = ROUTES.filter(({ kind }) => kind !== 'management').map(({ path }) => path);
   const filled = addresses.map((path) => path.slice(1).replace('{entity}', 'q'));
@@ -51,7 +51,7 @@ test('row 20: no new entity has an address that a route of ours has', async (t) 
   assert.doesNotMatch(text, /<entry/);
 });
 
-test('row 20: a queue named like the check of health is refused with its reason', async (t) => {
+test('row 20: a queue named like the health check is refused, and the error gives the reason', async (t) => {
   const broker = await startBroker(t);
   for (const [name, kind] of [
     ['health', 'Queue'],
@@ -67,7 +67,7 @@ test('row 20: a queue named like the check of health is refused with its reason'
   );
 });
 
-test('row 20: names that the service allows are not hidden', async (t) => {
+test('row 20: entities with every name that the service allows can be reached', async (t) => {
   const broker = await startBroker(t);
   const names = [
     'a.b',
@@ -89,7 +89,7 @@ test('row 20: names that the service allows are not hidden', async (t) => {
   }
 });
 
-test('row 20: rules are not named by dots, neither the first one nor another', async (t) => {
+test('row 20: a rule name of dots is refused, for the default rule and for others', async (t) => {
   const broker = await startBroker(t);
   await create(broker, 't', 'Topic');
   for (const name of ['.', '..']) {
@@ -111,7 +111,7 @@ test('row 20: rules are not named by dots, neither the first one nor another', a
   }
 });
 
-test('row 20: what has such a name from before can be shown, changed and deleted', async () => {
+test('row 20: an existing entity with such a name can be shown, changed and deleted', async () => {
   const { parts, call } = startAtom();
   const { description } = await parts.management.create('b', { kind: 'queue' });
   for (const name of ['a/../b', 'health']) {

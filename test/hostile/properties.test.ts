@@ -11,13 +11,13 @@ import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
 
-/** Names that every object has already, and others that are easily lost. */
+/** Names that every object has already, and others that are easily mishandled. */
 const ODD_NAMES = [
   ...['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty', '0', '10'],
   ...['__defineGetter__', 'length', 'then', 'toJSON', 'x.y', '$long', 'a b', 'ä', '', '\u0000'],
 ];
 
-/** What tells a browser or a proxy what to do. */
+/** Headers that a browser or a proxy acts on. */
 const ACTING_NAMES = [
   ...['Refresh', 'Clear-Site-Data', 'Link', 'Status', 'Set-Cookie', 'Set-Cookie2', 'Location'],
   ...['Content-Security-Policy', 'Content-Disposition', 'Access-Control-Allow-Origin', 'Server'],
@@ -36,7 +36,7 @@ const ACTING_NAMES = [
   ...['Speculation-Rules', 'Sec-Session-Registration', 'Origin-Trial', 'Upgrade', 'Trailer'],
 ];
 
-/** One message in headers, with the properties of both places together. */
+/** One message in headers, with its properties from headers and from BrokerProperties. */
 async function receiveInHeaders(broker: TestBroker, queue: string) {
   const answer = await broker.request('DELETE', `${queue}/messages/head`);
   assert.equal(answer.status, 200);
@@ -50,7 +50,7 @@ test('row 23: a property called __proto__ comes back in headers and in JSON', as
   const broker = await startBroker(t);
   await broker.createQueue('q');
   for (const receive of ['headers', 'JSON'] as const) {
-    // Clients keep headers in plain objects, where the name gets lost.
+    // Clients keep headers in plain objects, which lose this name.
     const sent = await sendBytes(broker, { ['__proto__']: '"kept"', constructor: '"too"' });
     assert.equal(sent, 201);
     if (receive === 'headers') {
@@ -81,7 +81,7 @@ async function sendBytes(
   return (await rawHttp(Number(port), [request])).statuses[0];
 }
 
-test('row 23: properties of any name survive sending and receiving, in headers or JSON', async (t) => {
+test('row 23: properties of any name are received as sent, in headers or JSON', async (t) => {
   const broker = await startBroker(t);
   await broker.createQueue('q');
   const name = fc.oneof(
@@ -112,7 +112,7 @@ async function fromJson(broker: TestBroker) {
   return sorted(Object.entries(message?.UserProperties ?? {}));
 }
 
-/** Names of headers lose their case; of names that differ only in case one is a header. */
+/** Header names are case-insensitive: of names that differ only in case, one becomes a header. */
 async function fromHeaders(broker: TestBroker, sent: ReadonlyMap<string, number>) {
   const { headers, withheld } = await receiveInHeaders(broker, 'q');
   const inHeaders = [...sent.keys()].filter((name) => !Object.hasOwn(withheld, name));
@@ -122,7 +122,7 @@ async function fromHeaders(broker: TestBroker, sent: ReadonlyMap<string, number>
   ]);
 }
 
-test('row 23: a property never tells a browser or a proxy what to do', async (t) => {
+test('row 23: a property never becomes a header that a browser or a proxy acts on', async (t) => {
   const broker = await startBroker(t);
   await broker.createQueue('q');
   const properties = Object.fromEntries(ACTING_NAMES.map((name) => [name, 'hostile']));
@@ -134,7 +134,7 @@ test('row 23: a property never tells a browser or a proxy what to do', async (t)
   }
 });
 
-test('row 23: what a sender writes into such a header is kept as a property', async (t) => {
+test('row 23: such a header of a sender is kept as a property', async (t) => {
   const broker = await startBroker(t);
   await broker.createQueue('q');
   await broker.send('q', 'x', {}, { Refresh: '"0; url=//evil"', Link: '"<x>"', Status: '404' });
@@ -143,7 +143,7 @@ test('row 23: what a sender writes into such a header is kept as a property', as
   assert.equal(headers.get('refresh'), null);
 });
 
-test('row 23: ordinary names still travel as headers', () => {
+test('row 23: properties with ordinary names are sent as headers', () => {
   const names = ['Priority', 'Customer', 'Link-Id', 'Statuses', 'Refreshed', 'X-Tenant', 'X-Trace'];
   const value: PropertyValue = { type: 'string', value: 'v' };
   const sent = Object.fromEntries(names.map((name) => [name, value]));
@@ -153,7 +153,7 @@ test('row 23: ordinary names still travel as headers', () => {
   assert.deepEqual(Object.keys(read).sort(), names.map((name) => name.toLowerCase()).sort());
 });
 
-/** Half of a pair, as JSON can spell it. */
+/** Half of a surrogate pair, as JSON can escape it. */
 const HALF = '\\ud800';
 
 test('row 23: half of a surrogate pair in any name or id is refused', async (t) => {

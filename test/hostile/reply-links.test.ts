@@ -10,7 +10,7 @@ import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 const ignore = () => {};
 const LINKS = 2000;
 
-/** A session that counts how often something is asked of its links. */
+/** A session that records the links on which it sends transfers. */
 function hostOf(limits: ConnectionLimits): { readonly host: SendingHost; readonly sent: number[] } {
   const sent: number[] = [];
   const host: SendingHost = {
@@ -38,7 +38,7 @@ const limitsOf = (bytes: number) => {
 const attach = (handle: number, role: 'sender' | 'receiver') =>
   ({ kind: 'attach', name: `l${handle}`, handle, role }) as const;
 
-/** A link that is asked something each time it is looked at. */
+/** A link that counts how often its session is read, as every look at it does. */
 class CountedLink extends OutgoingLink {
   static looks = 0;
 
@@ -48,7 +48,7 @@ class CountedLink extends OutgoingLink {
   }
 }
 
-test('row 3: a request without reply-to finds its link among thousands by the node', () => {
+test('row 3: the response to a request without reply-to finds its link among thousands by the node', () => {
   const { host, sent } = hostOf(limitsOf(1e9));
   const replies = new Replies();
   for (let handle = 0; handle < LINKS; handle++) {
@@ -70,7 +70,7 @@ test('row 3: a request without reply-to finds its link among thousands by the no
   assert.ok(CountedLink.looks <= 1, `${CountedLink.looks} links were looked at`);
 });
 
-test('row 3: answers that nobody takes are counted, and the oldest makes room', () => {
+test('row 3: unread responses count in memory, and the oldest is dropped for a new one', () => {
   const { connectionBytes } = BUDGETS.weights;
   const limits = limitsOf(8 * connectionBytes);
   limits.hold(7 * connectionBytes - 1000);

@@ -7,7 +7,7 @@ import { ManualClock } from '../support/manual-clock.ts';
 
 const { readAgainMs, keptMs, retryMs, changes } = BUDGETS.rootKey;
 
-/** A secret that can be taken away, and the key that a process remembers of it. */
+/** A secret that can become unreadable, and the keys that a process caches of it. */
 function startReader() {
   const wall = new ManualClock();
   const monotonic = { ms: 0 };
@@ -27,8 +27,8 @@ function startReader() {
     reportFault: (error) => faults.push(error),
   });
   const rootKey = async () => (await keys.current()).primary;
-  /** What becomes of a token that neither key has signed: the primary key that was found instead. */
-  const tryInVain = async () => (await keys.changedFrom(await keys.current()))?.primary;
+  /** Checks a token that neither key has signed; returns the changed primary key, if there is one. */
+  const tryBadSignature = async () => (await keys.changedFrom(await keys.current()))?.primary;
   const passTime = (ms: number) => {
     wall.advance({ ms });
     monotonic.ms += ms;
@@ -36,12 +36,12 @@ function startReader() {
   const untilReads = async (count: number) => {
     while (secret.reads < count) await Promise.resolve();
   };
-  return { wall, monotonic, passTime, secret, faults, rootKey, tryInVain, untilReads };
+  return { wall, monotonic, passTime, secret, faults, rootKey, tryBadSignature, untilReads };
 }
 
 const BUSY = { code: 'ServiceBusy', message: /cannot read the key that tokens are checked with/ };
 
-test('row 21: a root key that cannot be read again is good for an hour after it was last read, and no longer', async () => {
+test('row 21: a root key that cannot be read again is valid for an hour after its last read, and no longer', async () => {
   const { wall, secret, faults, rootKey } = startReader();
   assert.equal(await rootKey(), 'first');
   secret.key = undefined;
@@ -57,7 +57,7 @@ test('row 21: a root key that cannot be read again is good for an hour after it 
   assert.equal(await rootKey(), 'second');
 });
 
-test('row 21: the hour passes by either clock: a frozen process does not keep a key longer', async () => {
+test('row 21: the hour passes by either clock, so a frozen process does not keep a key longer', async () => {
   for (const clock of ['wall', 'monotonic'] as const) {
     const { wall, monotonic, secret, rootKey } = startReader();
     await rootKey();
@@ -68,7 +68,7 @@ test('row 21: the hour passes by either clock: a frozen process does not keep a 
   }
 });
 
-test('row 21: a wall clock that was set back makes the key too old, not young', async () => {
+test('row 21: after the wall clock was set back, the cached key counts as too old', async () => {
   const { wall, secret, rootKey } = startReader();
   await rootKey();
   secret.key = undefined;
@@ -76,7 +76,7 @@ test('row 21: a wall clock that was set back makes the key too old, not young', 
   await assert.rejects(rootKey(), BUSY);
 });
 
-test('row 21: requests without a usable key do not each ask for the secret, nor write a fault each', async () => {
+test('row 21: requests without a usable key do not each read the secret, nor each report a fault', async () => {
   const { wall, secret, faults, rootKey } = startReader();
   await rootKey();
   secret.key = undefined;
@@ -91,7 +91,7 @@ test('row 21: requests without a usable key do not each ask for the secret, nor 
   assert.equal(secret.reads, 3);
 });
 
-test('row 21: reads that fail while the key is good are told to the log each time', async () => {
+test('row 21: each read that fails while the key is valid is reported in the log', async () => {
   const { wall, secret, faults, rootKey } = startReader();
   await rootKey();
   secret.key = undefined;
@@ -102,36 +102,36 @@ test('row 21: reads that fail while the key is good are told to the log each tim
   assert.equal(faults.length, 11);
 });
 
-test('a stranger with bad signatures has the secret read as often as the limit allows, and no more', async () => {
-  const { passTime, secret, rootKey, tryInVain } = startReader();
+test('bad signatures cause only as many reads of the secret as the rate limit allows', async () => {
+  const { passTime, secret, rootKey, tryBadSignature } = startReader();
   await rootKey();
-  for (let token = 0; token < 1000; token++) assert.equal(await tryInVain(), undefined);
+  for (let token = 0; token < 1000; token++) assert.equal(await tryBadSignature(), undefined);
   assert.equal(secret.reads, 1 + changes.burst);
   const everyMs = 1000 / changes.perSecond;
   for (let round = 1; round <= 10; round++) {
     passTime(everyMs);
-    for (let token = 0; token < 100; token++) assert.equal(await tryInVain(), undefined);
+    for (let token = 0; token < 100; token++) assert.equal(await tryBadSignature(), undefined);
     assert.equal(secret.reads, 1 + changes.burst + round);
   }
 });
 
-test('bad signatures that come together share one read', async () => {
-  const { secret, rootKey, tryInVain } = startReader();
+test('bad signatures that arrive together share one read', async () => {
+  const { secret, rootKey, tryBadSignature } = startReader();
   await rootKey();
   secret.key = 'second';
-  const found = await Promise.all(Array.from({ length: 1000 }, tryInVain));
+  const found = await Promise.all(Array.from({ length: 1000 }, tryBadSignature));
   assert.deepEqual(new Set(found), new Set(['second']));
   assert.equal(secret.reads, 2);
 });
 
-test('a stranger whose read hangs holds up nobody whose key is known', async () => {
-  const { passTime, secret, rootKey, tryInVain, untilReads } = startReader();
+test('a slow read that a bad signature caused does not delay clients with a cached key', async () => {
+  const { passTime, secret, rootKey, tryBadSignature, untilReads } = startReader();
   await rootKey();
   let answer = () => {};
   secret.answering = new Promise((resolve) => {
     answer = resolve;
   });
-  const waiting = tryInVain();
+  const waiting = tryBadSignature();
   await untilReads(2);
   passTime(readAgainMs - 1);
   assert.equal(await rootKey(), 'first');
@@ -139,14 +139,14 @@ test('a stranger whose read hangs holds up nobody whose key is known', async () 
   assert.equal(await waiting, undefined);
 });
 
-test('a read that was answered late does not bring an older key back', async () => {
-  const { passTime, secret, rootKey, tryInVain, untilReads } = startReader();
+test('the late result of a read does not replace a newer key', async () => {
+  const { passTime, secret, rootKey, tryBadSignature, untilReads } = startReader();
   await rootKey();
   let answer = () => {};
   secret.answering = new Promise((resolve) => {
     answer = resolve;
   });
-  const early = tryInVain();
+  const early = tryBadSignature();
   await untilReads(2);
   passTime(readAgainMs);
   secret.answering = Promise.resolve();
@@ -158,11 +158,11 @@ test('a read that was answered late does not bring an older key back', async () 
   assert.equal(await rootKey(), 'second');
 });
 
-test('a secret that cannot be read leaves the last keys good, however many tokens are tried in vain', async () => {
-  const { secret, faults, rootKey, tryInVain } = startReader();
+test('if the secret cannot be read, the last keys stay valid, however many tokens are refused', async () => {
+  const { secret, faults, rootKey, tryBadSignature } = startReader();
   await rootKey();
   secret.key = undefined;
-  for (let token = 0; token < 100; token++) assert.equal(await tryInVain(), undefined);
+  for (let token = 0; token < 100; token++) assert.equal(await tryBadSignature(), undefined);
   assert.equal(await rootKey(), 'first');
   assert.equal(faults.length, changes.burst);
 });

@@ -20,7 +20,7 @@ import { fakeEntity, findableEntities, rule, startApp } from '../support/http-fi
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { RawSession, sourceOf, targetOf } from '../support/raw-session.ts';
 
-/** Row 21: operations are counted, and logged, for the rule whose key has signed, however a token is spelt. */
+/** Row 21: operations count for the rule that signed the token, and are logged so, however it is spelled. */
 
 const ROOT_RULE = 'RootManageSharedAccessKey';
 const SENDER_KEY = 'A-key-of-a-rule-at-one-queue-1234567890ABCDE';
@@ -34,7 +34,7 @@ const tokenOf = (keyName: string, key: string) =>
 /** A token of the sender with its rule's name written in another way. */
 const spelt = (field: string) => tokenOf('sender', SENDER_KEY).replace('skn=sender', field);
 
-/** All of them name the rule that has signed. */
+/** All of them name the rule that signed. */
 const SPELLINGS = [
   'skn=sender',
   'skn=sender &',
@@ -43,7 +43,7 @@ const SPELLINGS = [
   'skn=%73ender',
   'skn=nobody&skn=sender',
 ];
-/** Such as no header of HTTP can hold: K is the sign of the kelvin, whose lower case is a k. */
+/** Spellings that no HTTP header can hold; \u212a is the kelvin sign, whose lower case is k. */
 const SPELLINGS_OF_AMQP = ['a=\n&skn=sender', 'skn=nobody&s\u212an=sender', 'skn=sender\n'];
 
 describe('operations of rules at the gateway', () => {
@@ -80,12 +80,12 @@ describe('operations of rules at the gateway', () => {
     return response.status;
   }
 
-  /** The outcome of a link to a queue on a connection that brings a token first. */
+  /** The outcome of a link to a queue, after the connection has put a token. */
   async function link(session: RawSession, queue: string, token?: string) {
     if (token !== undefined)
       assert.equal(await session.putToken(token, `${AUDIENCE}${queue}`), 202);
     await session.attach('sender', [sourceOf('here'), targetOf(queue)]);
-    // Only a link that was opened is given credit.
+    // Only an open link gets credit.
     const said = await session.raw.hear('flow', 'detach');
     return said.kind === 'flow' ? 'opened' : said.error?.condition;
   }
@@ -96,7 +96,7 @@ describe('operations of rules at the gateway', () => {
     return session;
   };
 
-  /** What the access log says of requests or links, as soon as there are so many. */
+  /** The entries of requests or links in the access log, as soon as there are `count`. */
   async function logged(task: GatewayTask, kind: 'request' | 'link', count: number) {
     const ofKind = () =>
       task
@@ -109,7 +109,7 @@ describe('operations of rules at the gateway', () => {
   const ofQueue = (rule: string, ruleOf: string) => ({ rule, ruleOf, claimedRule: undefined });
   const claimed = (claimedRule: string) => ({ rule: undefined, ruleOf: undefined, claimedRule });
 
-  test('row 21: over HTTP a rule has one count however tokens spell its name', async () => {
+  test('row 21: over HTTP a rule has one count, however tokens spell its name', async () => {
     const task = await limited();
     const statuses = [];
     for (const field of SPELLINGS) statuses.push(await send(task, 'shared', spelt(field)));
@@ -120,7 +120,7 @@ describe('operations of rules at the gateway', () => {
     );
   });
 
-  test('row 21: over AMQP a rule has one count however tokens spell its name', async (t) => {
+  test('row 21: over AMQP a rule has one count, however tokens spell its name', async (t) => {
     for (const spellings of [SPELLINGS, SPELLINGS_OF_AMQP]) {
       const task = await limited();
       const session = unproved(t, task);
@@ -138,7 +138,7 @@ describe('operations of rules at the gateway', () => {
     }
   });
 
-  test("row 21: over HTTP a queue's rule that is named as the root's takes nothing from it", async () => {
+  test("row 21: over HTTP a queue's rule with the name of the root rule has its own count", async () => {
     const task = await limited();
     const twin = () => send(task, 'twin', tokenOf(ROOT_RULE, TWIN_KEY));
     assert.deepEqual(
@@ -152,7 +152,7 @@ describe('operations of rules at the gateway', () => {
     ]);
   });
 
-  test("row 21: over AMQP a queue's rule that is named as the root's takes nothing from it", async (t) => {
+  test("row 21: over AMQP a queue's rule with the name of the root rule has its own count", async (t) => {
     const task = await limited();
     const session = unproved(t, task);
     const twin = () => link(session, 'twin', tokenOf(ROOT_RULE, TWIN_KEY));
@@ -167,13 +167,13 @@ describe('operations of rules at the gateway', () => {
     ]);
   });
 
-  test('row 21: the rule of a token that proves nothing stands in the log as a claim', async (t) => {
+  test('row 21: the log shows the rule of a refused token as a claim', async (t) => {
     const task = await limited();
     const wrong = (name: string) => tokenOf(name, 'wrong');
     assert.equal(await send(task, 'shared', `${wrong('sender')} &skn=${'x'.repeat(5000)}`), 401);
     assert.equal(await send(task, 'shared', wrong('sender').replace('skn=', 'SKN=')), 401);
     assert.equal(await send(task, 'shared', 'SharedAccessSignature skn=sender'), 401);
-    // It has signed, but may not do this; the log says which rule is meant.
+    // The signature is valid, but the rule is of another queue; the log shows the claimed rule.
     assert.equal(await send(task, 'twin', spelt('skn=sender  &')), 401);
     assert.deepEqual(await logged(task, 'request', 4), [
       claimed('x'.repeat(256)),
@@ -184,7 +184,7 @@ describe('operations of rules at the gateway', () => {
     const session = new RawSession(RawAmqp.authenticated(task.port, 'sender', SENDER_KEY));
     t.after(() => session.raw.destroy());
     assert.equal(await link(session, 'shared'), 'opened');
-    // Another link of the connection lends nothing of what it proved.
+    // The rights of another link of the connection do not apply to this one.
     assert.equal(await link(session, 'twin'), 'amqp:unauthorized-access');
     assert.deepEqual(await logged(task, 'link', 2), [
       ofQueue('sender', 'shared'),
@@ -192,7 +192,7 @@ describe('operations of rules at the gateway', () => {
     ]);
   });
 
-  test('row 21: what was proved at the entities of a transaction stands in the log', async () => {
+  test('row 21: the log shows the rule that authorized a transaction', async () => {
     const task = await limited();
     const transact = async (path: string) => {
       const operations = [{ send: path, messages: [{ Body: 'one' }] }];
@@ -209,7 +209,7 @@ describe('operations of rules at the gateway', () => {
     assert.deepEqual((await logged(task, 'request', 4)).at(-1), ofQueue('sender', 'shared'));
   });
 
-  test('row 21: what was proved for management stands in the log', async () => {
+  test('row 21: the log shows the rule that authorized a management operation', async () => {
     const task = await limited();
     const headers = { authorization: tokenOf(ROOT_RULE, ROOT_KEY) };
     const url = `http://localhost:${task.port}/twin?api-version=2021-05`;
@@ -220,7 +220,7 @@ describe('operations of rules at the gateway', () => {
   });
 });
 
-test('row 21: a rule has one count in all that its entity has, however paths spell it', async () => {
+test('row 21: a rule has one count for its entity and all below it, however paths spell them', async () => {
   const rules = [rule('own', 'Send', 'Listen')];
   const topic = fakeEntity('t', { ...TOPIC_DEFAULTS, authorizationRules: rules });
   const subscription = fakeEntity('t/subscriptions/s', SUBSCRIPTION_DEFAULTS);

@@ -10,9 +10,9 @@ import { ScanHints } from '../../shared/storage/hints/scan-hints.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { engineClient, startBroker } from '../support/start-broker.ts';
 
-/** Row 12: what receivers read to find their messages is bounded, however many they are and whatever lies in front. */
+/** Row 12: the reads of receivers are bounded, however many they are and however many messages are locked. */
 
-test('row 12: receivers of one queue that come together do not each read all of it', async (t) => {
+test('row 12: concurrent receivers of one queue do not each read the whole queue', async (t) => {
   const RECEIVERS = 24;
   const MESSAGES = 120;
   let blocks = 0;
@@ -39,7 +39,7 @@ test('row 12: receivers of one queue that come together do not each read all of 
   assert.ok(blocks < 2 * MESSAGES, `${blocks} blocks were read`);
 });
 
-test('row 12: a receive keeps nothing of what lies locked in front of its messages', async () => {
+test('row 12: a receive retains no locked blocks in front of its messages', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const BLOCKS = 1000;
@@ -66,7 +66,7 @@ test('row 12: a receive keeps nothing of what lies locked in front of its messag
   };
   for (let sequence = 1; sequence <= BLOCKS; sequence++) consider(sequence, now + sequence);
   consider(BLOCKS + 1, undefined);
-  // A block is kept to the end of the job in which a reference to it was made.
+  // A weak reference keeps its target alive to the end of the job that created it.
   await new Promise(setImmediate);
   collectGarbage();
   assert.equal(kept.filter((block) => block.deref() !== undefined).length, 1);

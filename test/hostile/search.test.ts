@@ -13,8 +13,8 @@ import { KINDS } from './search/kinds.ts';
 import { Search } from './search/search.ts';
 
 /**
- * Attacks of all kinds on a gateway as it is deployed, with the heap of a small task. `npm test` has
- * some seconds of always the same ones; `npm run search -- hostile` goes on for half an hour.
+ * Attacks of all kinds on a gateway as it is deployed, with the heap of a small task. `npm test` runs
+ * the same few seconds of them each time; `npm run search -- hostile` runs for half an hour.
  */
 
 const MINUTE = 60_000;
@@ -24,20 +24,20 @@ const CASES = process.env['DYNABUS_HOSTILE_CASE']?.split(',').map(Number);
 const SEED =
   process.env['DYNABUS_HOSTILE_SEED'] ??
   (MINUTES > 0 ? randomBytes(4).toString('hex') : SMOKE.seed);
-/** Cases at once, so that some twenty connections attack; those that are named run all together. */
+/** Concurrent cases, so that some twenty connections attack; cases given by number all run together. */
 const TOGETHER = Number(
   process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? (MINUTES > 0 ? 3 : 6),
 );
-/** Of the names of kinds, to search with these only. */
+/** Only kinds of attack whose names contain this text. */
 const KIND = process.env['DYNABUS_HOSTILE_KIND'] ?? '';
 const CLOCK_MOVES = MINUTES > 0 ? 500 : 25;
 const GROWTH_MAX = 1.1;
 /**
- * Not looked at for growth: in the first minutes the SDK keeps the first request of each socket to the
- * database. Nor is compiled code, which V8 makes more and more of for as long as it finds a faster way.
+ * Excluded from the check for growth: in the first minutes the SDK retains the first request of each socket
+ * to the database. Compiled code is excluded too, because V8 produces more as long as it optimizes.
  */
 const WARM_UP_SHARE = 0.2;
-/** Fewer rounds have no quarters to be compared. */
+/** With fewer rounds, quarters cannot be compared. */
 const ROUNDS_MIN = 50;
 
 describe('hostile peers', () => {
@@ -47,8 +47,8 @@ describe('hostile peers', () => {
   });
   after(() => tasks.stop());
 
-  test(`attacks neither end, stall nor fill a gateway, nor cost another client anything (DYNABUS_HOSTILE_SEED=${SEED})`, async () => {
-    // At once: the runner tells of a test when it is over.
+  test(`attacks neither end, stall nor fill a gateway, and do not affect other clients (DYNABUS_HOSTILE_SEED=${SEED})`, async () => {
+    // Written at once, because the runner prints the output of a test only at its end.
     const say = (line: string) => process.stderr.write(`${line}\n`);
     say(`seed ${SEED}, ${KINDS.length} kinds of attack`);
     const sweeper = composeSweeper(tasks.program.namespace);
@@ -79,12 +79,12 @@ describe('hostile peers', () => {
     assert.ok(last <= first * GROWTH_MAX, `growth: from ${first} MB to ${last} MB`);
   });
 
-  test(`odd values for the clock of the local server are refused, or do no harm (DYNABUS_HOSTILE_SEED=${SEED})`, async () => {
+  test(`odd values for the clock of the local server are refused or harmless (DYNABUS_HOSTILE_SEED=${SEED})`, async () => {
     assert.deepEqual(await moveClockOddly(new LoadRandom(`${SEED}/clock`), CLOCK_MOVES), []);
   });
 });
 
-/** What clears away behind the gateway, as a function does where it is deployed. */
+/** The sweep, which a function runs in a deployment. */
 function composeSweeper(namespace: string) {
   const client = engineClient();
   const composition = compose({

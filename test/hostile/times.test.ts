@@ -21,13 +21,13 @@ import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../support/topic-entities.ts';
 
-/** Row 19: instants and lengths of time of no year that there is. */
+/** Row 19: instants and durations beyond the years 1 to 9999. */
 
 const SENTENCE = /ScheduledEnqueueTimeUtc must be an instant of the years 1 to 9999/;
 const ARGUMENT = 'com.microsoft:argument-error';
 const LAST = BigInt(LIMITS.instantMax);
 const FIRST = BigInt(LIMITS.instantMin);
-/** Of no year; the first two were an internal error, or left out. */
+/** Outside these years; the first two once caused an internal error, or were omitted. */
 const BEYOND = [2n ** 53n - 1n, 2n ** 63n - 1n, LAST + 1n, FIRST - 1n, -(2n ** 63n)];
 
 const at = (value: bigint): AmqpValue => ({ type: 'timestamp', value });
@@ -49,7 +49,7 @@ async function start(t: TestContext): Promise<{ broker: TestBroker; session: Raw
 const refusalOf = (state: DeliveryState | undefined) =>
   state?.kind === 'rejected' ? state.error : undefined;
 
-test('row 19: over HTTP a message is not scheduled for a year that there is not', async (t) => {
+test('row 19: over HTTP scheduling a message outside the years 1 to 9999 is refused', async (t) => {
   const { broker } = await start(t);
   for (const ScheduledEnqueueTimeUtc of ['9999-12-31T23:59:59-14:00', '0000-06-01T00:00:00Z']) {
     const message = { Body: 'm', BrokerProperties: { ScheduledEnqueueTimeUtc } };
@@ -67,7 +67,7 @@ test('row 19: over HTTP a message is not scheduled for a year that there is not'
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('row 19: over AMQP a message is not scheduled for a year that there is not', async (t) => {
+test('row 19: over AMQP scheduling a message outside the years 1 to 9999 is refused', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   for (const value of BEYOND) {
@@ -86,7 +86,7 @@ test('row 19: over AMQP a message is not scheduled for a year that there is not'
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('row 19: a transaction over AMQP that schedules for no year is rolled back', async (t) => {
+test('row 19: a transaction over AMQP that schedules outside these years is rolled back', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const coordinator = await session.sender(COORDINATOR);
@@ -97,7 +97,7 @@ test('row 19: a transaction over AMQP that schedules for no year is rolled back'
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('row 19: a message is scheduled for the last instant, and one for the first is there at once', async (t) => {
+test('row 19: a message can be scheduled for the last instant; one for the first is active at once', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   for (const value of [LAST, FIRST]) {
@@ -137,7 +137,7 @@ const mostlyNone = fc.oneof(
   { weight: 1, arbitrary: anyTime },
 );
 
-test('row 19: whatever times a message names, it is taken and can be shown, or is refused as its fault', async (t) => {
+test('row 19: a message with any times is accepted and can be shown, or is refused as invalid', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));
   const times = fc.record({ due: mostlyNone, life: anyTime, created: anyTime, ends: anyTime });
@@ -172,7 +172,7 @@ test('row 19: whatever times a message names, it is taken and can be shown, or i
   );
 });
 
-test('row 19: a time to live beyond the year 9999 is taken over HTTP, and shown to end there', async (t) => {
+test('row 19: a time to live beyond the year 9999 is accepted over HTTP, and shown to end there', async (t) => {
   const { broker } = await start(t);
   const end = 'Fri, 31 Dec 9999 23:59:59 GMT';
   for (const [life, expected] of [
@@ -191,7 +191,7 @@ test('row 19: a time to live beyond the year 9999 is taken over HTTP, and shown 
   }
 });
 
-test('row 19: a rule with an instant of no year can be shown', async (t) => {
+test('row 19: a rule with an instant outside these years can be shown', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   await createSubscription(broker, subscription('s'));

@@ -20,7 +20,7 @@ import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { counts, createSubscription, createTopic } from '../support/topic-entities.ts';
 
-/** Row 22: a small batch to a topic becomes very many copies; they count, and give others their turn. */
+/** Row 22: a small batch to a topic becomes very many copies, which count in memory and take turns. */
 
 const { copyBytes: COPY_BYTES } = BUDGETS.weights;
 const SUBSCRIPTIONS = 12;
@@ -41,7 +41,7 @@ const sessionsOf = (messages: number) =>
   }));
 const batchOf = (messages: number) => Array.from({ length: messages }, () => ({ Body: '' }));
 
-test('row 22: copies of sends under way count, until the sends are over', async () => {
+test('row 22: the copies of a send count until the send ends', async () => {
   const topic = { ...fakeEntity('t'), description: TOPIC_DEFAULTS };
   const entity = { ...fakeEntity('t/s'), description: SUBSCRIPTION_DEFAULTS };
   const rule = { name: 'all', filter: { kind: 'true' }, createdAt: 0 } as const;
@@ -80,7 +80,7 @@ test('row 22: copies of sends under way count, until the sends are over', async 
   assert.equal(memory.held, 0);
 });
 
-test('row 22: a batch whose copies there is never room for is refused, and nothing is stored', async (t) => {
+test('row 22: a batch with more copies than fit into memory is refused, and nothing is stored', async (t) => {
   const bus = await startBroker(t, { memoryBytes: 600 * SUBSCRIPTIONS * COPY_BYTES });
   await createSubscriptions(bus);
   const refused = await bus.sendBatch('t', batchOf(301));
@@ -91,7 +91,7 @@ test('row 22: a batch whose copies there is never room for is refused, and nothi
   assert.equal((await bus.peek('t/subscriptions/s0')).length, 200);
 });
 
-test('row 22: messages at once and scheduled ones of one batch count once', async (t) => {
+test('row 22: a batch of scheduled and other messages counts once', async (t) => {
   const bus = await startBroker(t, { memoryBytes: 600 * SUBSCRIPTIONS * COPY_BYTES });
   await createSubscriptions(bus);
   const scheduled = {
@@ -106,7 +106,7 @@ test('row 22: messages at once and scheduled ones of one batch count once', asyn
   assert.equal((await counts(bus, 't'))['Scheduled'], 1);
 });
 
-test('row 22: a batch counts once, in however many partitions it is tried', async (t) => {
+test('row 22: a batch counts once, however many partitions the send tries', async (t) => {
   const { client, close } = partitionClient();
   const bus = await startBroker(t, {
     client,
@@ -119,19 +119,19 @@ test('row 22: a batch counts once, in however many partitions it is tried', asyn
   }
 });
 
-test('row 22: all steps of one send have their turns as one peer', async (t) => {
+test('row 22: all steps of one send take turns as one peer', async (t) => {
   const bus = await startBroker(t);
   await createSubscriptions(bus, {}, { RequiresSession: 'true' });
   const next = t.mock.method(WorkTurns.prototype, 'next');
   expectStatus(await bus.sendBatch('t', sessionsOf(120)), 201);
   const peers = next.mock.calls.map(({ arguments: [peer] }) => peer);
   assert.ok(peers.length >= 4 * SUBSCRIPTIONS, `${peers.length} steps`);
-  // The request, where its messages go, and what is stored.
+  // One peer each for the request, the routing and the storing.
   assert.equal(new Set(peers).size, 3);
   assert.ok(!peers.includes(undefined));
 });
 
-test('row 22: what goes to many subscriptions is cut by subscription, each in a turn', async () => {
+test('row 22: cutting a publication into chunks takes a turn for each subscription', async () => {
   let turns = 0;
   const workTurns = {
     next: async () => {

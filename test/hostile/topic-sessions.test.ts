@@ -15,7 +15,7 @@ import { intentSortKey } from '../../shared/storage/schema/message-keys.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { fakeEntity } from '../support/http-fixture.ts';
 
-/** Row 22: of a batch whose messages have sessions, each subscription gets each message as a block of its own. */
+/** Row 22: each message of a batch with sessions becomes a block of its own in each subscription. */
 
 const MESSAGES = 500;
 const SUBSCRIPTIONS = 10;
@@ -29,7 +29,7 @@ const subscribed = Array.from({ length: SUBSCRIPTIONS }, (_, i) => ({
   rules: [{ name: 'all', filter: { kind: 'true' }, createdAt: 0 }],
 }));
 
-/** Counts what is done within one turn, by what it is. */
+/** Counts the steps within one turn, by kind. */
 function countedTurns() {
   const most: Record<string, number> = {};
   let turn: Record<string, number> = {};
@@ -48,7 +48,7 @@ function countedTurns() {
   };
 }
 
-/** Counts the elements of arrays that are copied or gone through. */
+/** Counts the elements of arrays that are copied or iterated. */
 function countElements(t: TestContext) {
   let elements = 0;
   const values = Array.prototype[Symbol.iterator];
@@ -83,7 +83,7 @@ async function routed({ workTurns, count }: ReturnType<typeof countedTurns>, len
   return await route(parts, topic, messages, 'sent', 0);
 }
 
-/** Returns what is written alone, and when. */
+/** Publishes; returns the items of single puts, and the time of each. */
 async function published(
   { workTurns, count }: ReturnType<typeof countedTurns>,
   deliveries: readonly Delivery[],
@@ -119,7 +119,7 @@ async function published(
   return written;
 }
 
-test('row 22: copies for many sessions are gone through a few times, however many there are', async (t) => {
+test('row 22: the work for copies with many sessions grows linearly with their number', async (t) => {
   const turns = countedTurns();
   const elements = countElements(t);
   const elementsOf = async (length: number) => {
@@ -133,7 +133,7 @@ test('row 22: copies for many sessions are gone through a few times, however man
   assert.ok(many <= 4.5 * few, `${many / few} times as many for 4 times the messages`);
 });
 
-test('row 22: others have their turns while copies for many sessions are routed and stored', async () => {
+test('row 22: other clients have their turns while copies with many sessions are routed and stored', async () => {
   const [routing, publishing] = [countedTurns(), countedTurns()];
   const deliveries = await routed(routing);
   const looks = routing.most['session looked at'] ?? 0;
@@ -143,7 +143,7 @@ test('row 22: others have their turns while copies for many sessions are routed 
   assert.equal(publishing.most['block announced'], 20);
 });
 
-test('row 22: a publication begins when it is prepared, however long its turns took to come', async () => {
+test('row 22: the time of a publication is when it is prepared, however long it waited for its turns', async () => {
   const deliveries = await routed(countedTurns(), 20);
   let now = 1000;
   const turns = countedTurns();

@@ -11,18 +11,18 @@ import {
   subscription,
 } from '../support/topic-entities.ts';
 
-/** Everything that changes something, over HTTP. */
+/** Every operation over HTTP that changes something. */
 
-/** One request that changes something, and how another process sees what it is about. */
+/** One request that changes something, and a view of its effect by another process. */
 interface Operation {
   readonly run: () => Promise<string>;
   readonly see: () => Promise<unknown>;
 }
 
-/** Prepares one, on an entity of this name; `there` is another process. */
+/** Prepares an operation on an entity of this name; `there` is another process. */
 export type Prepare = (here: TestBroker, there: TestBroker, name: string) => Promise<Operation>;
 
-/** What a request is answered that was done. */
+/** The result of a successful request. */
 export const OK = 'ok';
 
 function codeOf(answer: Answer): string {
@@ -34,7 +34,7 @@ function codeOf(answer: Answer): string {
 const messagesIn = async (broker: TestBroker, path: string) =>
   (await broker.peek(path)).map(({ body, broker: { State } }) => `${body.slice(0, 20)} ${State}`);
 
-/** A queue with these messages, all of them locked. */
+/** Creates a queue with these messages, all of them locked. */
 async function locked(here: TestBroker, name: string, ...bodies: string[]): Promise<Received[]> {
   expectStatus(await here.createQueue(name), 201);
   if (bodies.length > 0) {
@@ -65,7 +65,7 @@ const settle =
       see: async () => [
         await messagesIn(there, name),
         await messagesIn(there, `${name}/$deadletterqueue`),
-        // What was given back is there for the next one.
+        // An abandoned message is available again.
         outcome === 'abandon' && (await there.peekLock(name))?.body,
       ],
     };
@@ -132,14 +132,14 @@ const session =
     };
   };
 
-/** By what they are called in the names of tests. */
+/** Operations by their names in test titles. */
 export const OPERATIONS: Readonly<Record<string, Prepare>> = {
   'a send': sendTo(queue(), (here, name) => here.send(name, 'm')),
   'a send of a large message': sendTo(queue(), (here, name) =>
     here.send(name, Buffer.from(Array.from({ length: 9000 }, (_, i) => (i * i * 31) % 251))),
   ),
   'a send of a batch': sendTo(queue(), (here, name) => here.sendBatch(name, many(80))),
-  'a send to a queue that knows messages again': sendTo(
+  'a send to a queue with duplicate detection': sendTo(
     queue({ RequiresDuplicateDetection: 'true' }),
     (here, name) => here.send(name, 'm', { MessageId: 'known' }),
   ),
@@ -163,7 +163,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
       see: async () => (await there.runtimeProperties(name)).active,
     };
   },
-  'a send of a batch to a queue that knows messages again': sendTo(
+  'a send of a batch to a queue with duplicate detection': sendTo(
     queue({ RequiresDuplicateDetection: 'true' }),
     (here, name) => here.sendBatch(name, many(3)),
   ),
@@ -175,8 +175,8 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
     (here, name) => here.send(name, 'm'),
     (name) => `${name}-target`,
   ),
-  'a message for later': sendTo(queue(), (here, name) => here.send(name, 'm', LATER)),
-  'the cancelling of a scheduled message': async (here, there, name) => {
+  'a send of a scheduled message': sendTo(queue(), (here, name) => here.send(name, 'm', LATER)),
+  'a cancellation of a scheduled message': async (here, there, name) => {
     expectStatus(await here.createQueue(name), 201);
     const numbers = await here.schedule(name, [{ Body: 'm', BrokerProperties: LATER }]);
     return {
@@ -188,7 +188,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
   'an abandonment': settle('abandon'),
   'a deferral': settle('defer'),
   'a dead-lettering': settle('deadLetter'),
-  'a receive under a lock': async (here, there, name) => {
+  'a peek-lock receive': async (here, there, name) => {
     expectStatus(await here.createQueue(name), 201);
     expectStatus(await here.send(name, 'm'), 201);
     return {
@@ -196,7 +196,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
       see: async () => (await there.peekLock(name))?.body,
     };
   },
-  'a receive that deletes': async (here, there, name) => {
+  'a receive-and-delete': async (here, there, name) => {
     expectStatus(await here.createQueue(name), 201);
     expectStatus(await here.send(name, 'm'), 201);
     return {
@@ -204,7 +204,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
       see: () => messagesIn(there, name),
     };
   },
-  'a receive of a deferred message that deletes': async (here, there, name) => {
+  'a receive-and-delete of a deferred message': async (here, there, name) => {
     const [message] = await locked(here, name, 'm');
     assert.ok(message);
     await here.settle(name, [{ lockToken: message.broker.LockToken, outcome: 'defer' }]);
@@ -224,7 +224,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
       see: () => messagesIn(there, name),
     };
   },
-  'a transaction under an id': async (here, there, name) => {
+  'a transaction with an id': async (here, there, name) => {
     const [message] = await locked(here, name, '1', '2');
     assert.ok(message);
     const operations = [settling('complete', name, message), sending(name, 'new')];
@@ -233,41 +233,41 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
       see: () => messagesIn(there, name),
     };
   },
-  'a state that is set': session((held) =>
+  'a change of a session state': session((held) =>
     held.request('PUT', 'sessions/$state', { body: 'x'.repeat(2000) }),
   ),
-  'a session that is given back': session((held) => held.request('POST', 'sessions/$release')),
-  'the accepting of a session': async (here, there, name) => {
+  'a release of a session': session((held) => held.request('POST', 'sessions/$release')),
+  'an acceptance of a session': async (here, there, name) => {
     expectStatus(await here.createQueue(name, { RequiresSession: 'true' }), 201);
     return {
       run: async () => codeOf(await acceptRaw(here, name, 'a')),
       see: async () => (await acceptRaw(there, name, 'a')).status,
     };
   },
-  'the creation of a queue': management(
+  'a creation of a queue': management(
     async () => {},
     (here, name) => here.createQueue(name),
   ),
   'a change of a queue': management(queue(), (here, name) =>
     here.updateQueue(name, { LockDuration: 'PT17S' }),
   ),
-  'the deletion of a queue': management(queue(), (here, name) => here.request('DELETE', name)),
-  'the creation of a subscription': management(
+  'a deletion of a queue': management(queue(), (here, name) => here.request('DELETE', name)),
+  'a creation of a subscription': management(
     (here, name) => createTopic(here, name),
     (here, name) => here.putEntity(subscription('s', name), 'SubscriptionDescription', {}),
     (name) => subscription('s', name),
   ),
-  'the creation of a rule': management(
+  'a creation of a rule': management(
     topic,
     (here, name) => putRule(here, subscription('s', name), 'r', { filter: EVERYTHING }),
     (name) => `${subscription('s', name)}/rules/r`,
   ),
-  'the deletion of a rule': management(
+  'a deletion of a rule': management(
     topic,
     (here, name) => here.request('DELETE', `${subscription('s', name)}/rules/$Default`),
     (name) => `${subscription('s', name)}/rules/$Default`,
   ),
-  'a deletion by an operator': async (here, there, name) => {
+  'a deletion of messages by an operator': async (here, there, name) => {
     expectStatus(await here.createQueue(name), 201);
     expectStatus(await here.sendBatch(name, many(3)), 201);
     return {

@@ -8,9 +8,9 @@ import { startUnheard, type UnheardClient } from '../support/unheard-client.ts';
 import { OK, OPERATIONS, type Prepare } from './unheard-operations.ts';
 
 /**
- * Row 18: a write is carried out, its answer is lost, and what follows is throttled. Whoever is told that the
- * service is busy sends again, and whoever is told that a lock is lost gives up: so either is said only
- * where nothing was changed.
+ * Row 18: a write is carried out, its answer is lost, and the requests after it are throttled. A client sends
+ * again after "server busy", and gives up after a lost lock: so it gets either error only if nothing was
+ * changed.
  */
 
 const UNKNOWN = 'ServiceTimeout';
@@ -31,14 +31,14 @@ async function start(t: TestContext): Promise<Processes> {
   return { here, there, faults };
 }
 
-/** So many writes at either end are lost in turn: those between are payloads, one like the other. */
+/** The test loses these many first and last writes, one at a time: those between are similar payloads. */
 const FIRST = 3;
 const LAST = 7;
 
-/** Loses the writes in turn; returns what was said of those that were carried out or not. */
+/** Loses the writes one at a time; returns the answers that contradict what was stored. */
 async function loseEach({ here, there, faults }: Processes, prepare: Prepare): Promise<string[]> {
   const untouched = await prepare(here, there, 'untouched');
-  // Seen on another one of the same kind, since looking may change it.
+  // Read from another entity of the same kind, because reading may change it.
   const before = JSON.stringify(await untouched.see());
   const counted = await prepare(here, there, 'counted');
   await here.units(async () => {});
@@ -64,11 +64,11 @@ async function loseEach({ here, there, faults }: Processes, prepare: Prepare): P
 }
 
 for (const [what, prepare] of Object.entries(OPERATIONS)) {
-  test(`row 18: ${what} that was carried out unheard, before the database was busy, is not refused`, async (t) => {
+  test(`row 18: ${what} that was carried out, but whose answer was lost, is not refused`, async (t) => {
     assert.deepEqual(await loseEach(await start(t), prepare), []);
   });
 
-  test(`row 18: ${what} that was never carried out, since the database is busy, is refused as busy`, async (t) => {
+  test(`row 18: ${what} that was not carried out because the database is busy is refused as busy`, async (t) => {
     const { here, there, faults } = await start(t);
     const { run } = await prepare(here, there, 'q');
     await here.units(async () => {});
@@ -79,7 +79,7 @@ for (const [what, prepare] of Object.entries(OPERATIONS)) {
   });
 }
 
-test('row 18: AMQP tells of an unknown outcome as of a timeout, and of a busy service only where nothing was done', async (t) => {
+test('row 18: over AMQP an unknown outcome is a timeout, and "server busy" means that nothing was done', async (t) => {
   const { here, there, faults } = await start(t);
   expectStatus(await here.createQueue('q'), 201);
   const session = RawSession.root(Number(new URL(here.api.url).port));
@@ -91,7 +91,7 @@ test('row 18: AMQP tells of an unknown outcome as of a timeout, and of a busy se
   faults.throttle();
   assert.equal(conditionOf(await session.send(sender, dataMessage('busy'))), BUSY);
   faults.heal();
-  // The first write takes a number, the second one stores the message.
+  // The first write takes a sequence number, the second one stores the message.
   faults.loseWrite(2, 'everything');
   assert.equal(conditionOf(await session.send(sender, dataMessage('m'))), TIMEOUT);
   faults.heal();

@@ -7,7 +7,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startNamespace, type TestNamespace } from '../interop/start-namespace.ts';
 import { UPGRADE, webSocketFrame } from './search/amqp-bytes.ts';
 
-/** Row 1: what a WebSocket holds of a message that does not end. */
+/** Row 1: the memory of a WebSocket message that does not end. */
 
 const { fragments } = BUDGETS.webSocket;
 const { heldBytes } = BUDGETS.connection.beforeRight;
@@ -47,7 +47,7 @@ describe('WebSockets', { timeout: 20_000 }, () => {
   });
   after(() => socket.destroy());
 
-  test('row 1: what came in of a message is counted until it ends', async () => {
+  test('row 1: the received part of a message counts until the message ends', async () => {
     const empty = namespace.memory.held;
     const header = protocolHeader('amqp');
     socket.write(webSocketFrame(FIRST_PART, header.subarray(0, 5)));
@@ -59,7 +59,7 @@ describe('WebSockets', { timeout: 20_000 }, () => {
     await until(() => namespace.memory.held < empty + 100);
   });
 
-  test('row 1: a message that does not end is cut off where it is too much for a stranger', async () => {
+  test('row 1: a message that does not end closes an unauthorized connection at its limit', async () => {
     const closed = closeOf(socket);
     socket.write(webSocketFrame(FIRST_PART, Buffer.of(1)));
     const pongs = Buffer.concat(Array<Buffer>(Math.ceil(heldBytes / PONG.length)).fill(PONG));
@@ -67,7 +67,7 @@ describe('WebSockets', { timeout: 20_000 }, () => {
     await closed;
   });
 
-  test('row 1: a message of very many parts is cut off', async () => {
+  test('row 1: a message of too many fragments closes the connection', async () => {
     const closed = closeOf(socket);
     socket.write(webSocketFrame(FIRST_PART, Buffer.of(1)));
     for (let i = 0; i < fragments; i++) socket.write(webSocketFrame(PART, Buffer.of(1)));

@@ -9,7 +9,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { KB } from '../../shared/domain/units.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 
-/** Row 12: one chunk of a WebSocket may hold ten thousand messages, and takes as long to be taken apart. */
+/** Row 12: one chunk of a WebSocket may hold ten thousand messages, which take long to parse. */
 
 const { turnBytes } = BUDGETS.webSocket;
 const { turnMs } = BUDGETS.connection.beforeRight;
@@ -18,16 +18,16 @@ const MESSAGE = 0x82;
 const PONG = 0x8a;
 const UNKNOWN = 0x8f;
 
-/** A frame with little in it; masked, as clients' have to be, with zeros. */
+/** A short frame, masked with zeros, since frames of clients must be masked. */
 const frameOf = (first: number, payload: readonly number[] = []) =>
   Buffer.of(first, 0x80 | payload.length, 0, 0, 0, 0, ...payload);
 
 const manyOf = (frame: Buffer) =>
   Buffer.concat(Array<Buffer>(Math.floor(CHUNK_BYTES / frame.length)).fill(frame));
 
-/** What a peer sends is pushed into it. */
+/** A socket; the test pushes the bytes of the peer into it. */
 class FakeSocket extends Duplex {
-  /** Whether the peer has ended its side: told once what came before is read. */
+  /** Whether the peer has ended its side; takes effect once all earlier bytes are read. */
   hasEnd = false;
 
   override _read(): void {
@@ -56,7 +56,7 @@ function webSocket(gateway: Pick<Gateway, 'accept'>, t: TestContext): FakeSocket
   return socket;
 }
 
-/** A gateway that notes what it is given. */
+/** A gateway that records its input. */
 function notes() {
   const noted = {
     inputs: 0,
@@ -86,10 +86,10 @@ for (const [what, frame] of [
   ['empty messages', frameOf(MESSAGE)],
   ['pongs', frameOf(PONG)],
 ] as const) {
-  test(`row 12: no more of strangers' ${what} is taken apart in a turn than there is time for`, async (t) => {
+  test(`row 12: unauthorized clients' ${what} are parsed in each turn only within its time limit`, async (t) => {
     const { gateway } = new GatewayFixture(t);
     const sockets = Array.from({ length: 20 }, () => webSocket(gateway, t));
-    // A clock that goes on by what is taken apart: a millisecond for each KB.
+    // A clock that advances a millisecond for each parsed KB.
     let taken = 0;
     t.mock.method(performance, 'now', () => taken / KB);
     const chunk = manyOf(frame);
@@ -103,7 +103,7 @@ for (const [what, frame] of [
     const total = sockets.length * chunk.length;
     let count = 0;
     for (let before = 0; before < total; count++) {
-      assert.ok(taken > before, 'there is something to do in every turn');
+      assert.ok(taken > before, 'something is parsed in every turn');
       assert.ok(taken - before < turnMs * KB + turnBytes, `${taken - before} bytes in a turn`);
       before = taken;
       await turns(1);
@@ -112,7 +112,7 @@ for (const [what, frame] of [
   });
 }
 
-test('row 12: of a connection that is paused no more is taken apart until it goes on', async (t) => {
+test('row 12: input of a paused connection is not parsed until the connection resumes', async (t) => {
   const { noted, gateway } = notes();
   const socket = webSocket(gateway, t);
   await turns();
@@ -126,7 +126,7 @@ test('row 12: of a connection that is paused no more is taken apart until it goe
   assert.equal(noted.inputs, chunk.length / 7);
 });
 
-test('row 12: what is left of a connection that is cut is not taken apart', async (t) => {
+test('row 12: the remaining input of a closed connection is not parsed', async (t) => {
   const { noted, gateway } = notes();
   const socket = webSocket(gateway, t);
   await turns();
@@ -139,7 +139,7 @@ test('row 12: what is left of a connection that is cut is not taken apart', asyn
   assert.equal(noted.isLost, true);
 });
 
-test('row 12: a peer that breaks the protocol is gone also where its connection is paused', async (t) => {
+test('row 12: a peer that breaks the protocol is disconnected even if its connection is paused', async (t) => {
   const { noted, gateway } = notes();
   const socket = webSocket(gateway, t);
   await turns();

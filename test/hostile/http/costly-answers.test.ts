@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { startApp } from '../../support/http-fixture.ts';
 
-/** Row 25: answers that anybody can have, and that take long to make. */
+/** Row 25: responses that need no token and are expensive to make. */
 
 const { acceptLength } = BUDGETS.request;
 
-test('row 25: the contract is printed once, however often it is asked for', async (t) => {
+test('row 25: the OpenAPI document is printed once, however often it is requested', async (t) => {
   const { app } = startApp();
   const ask = async () => {
     const response = await app.request('http://localhost/$openapi.json');
@@ -21,7 +21,7 @@ test('row 25: the contract is printed once, however often it is asked for', asyn
   assert.equal(print.callCount(), 1);
 });
 
-test('row 25: an Accept that is too long is not read for a refusal', async () => {
+test('row 25: an Accept header that is too long is ignored in a refusal', async () => {
   const { app } = startApp();
   const typeFor = async (accept: string) => {
     const init = { method: 'POST', headers: { accept } };

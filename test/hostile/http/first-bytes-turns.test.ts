@@ -11,13 +11,13 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { proxyHeader } from '../../support/proxy-header.ts';
 import { mostInOneTurn } from '../../support/turn-counting-server.ts';
 
-/** Row 27: many connections that show at the same time what they speak. */
+/** Row 27: many connections whose first bytes, which tell the protocol, arrive at the same time. */
 
 const PER_TURN = BUDGETS.turnFirstBytes;
 const CLIENTS = 10 * PER_TURN;
 const HTTP = 'GET / HTTP/1.1\r\n\r\n';
 
-/** A server that tells in which turn the first bytes of each connection were looked at. */
+/** A server that records in which turn it looks at the first bytes of each connection. */
 async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
   let turn = 0;
   let next = setImmediate(function count() {
@@ -52,7 +52,7 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
     accepted++;
     socket.on('error', () => {});
     socket.on('close', () => closed++);
-    // They are put back before anything is done with them.
+    // The server puts the bytes back before it handles them.
     const unshift = socket.unshift.bind(socket);
     socket.unshift = (...bytes) => {
       look();
@@ -106,22 +106,22 @@ for (const [what, first, isBehindLoadBalancer] of [
   ['hellos of TLS', await tlsHello(), false],
   ['PROXY headers', proxyHeader('203.0.113.1'), true],
 ] as const) {
-  test(`row 27: of ${what} that come together a few are looked at in each turn`, async (t) => {
+  test(`row 27: of ${what} that arrive together, a few are looked at in each turn`, async (t) => {
     const { open, until, looked } = await serve(t, { isBehindLoadBalancer });
     const sockets = await open(CLIENTS);
     for (const socket of sockets) socket.write(first);
     await until(CLIENTS);
-    // Some are looked at when they come, others behind that in the same turn.
+    // Some are looked at when they arrive, others later in the same turn.
     const most = mostInOneTurn(looked);
     assert.ok(most <= 2 * PER_TURN, `${most} in one turn`);
   });
 }
 
-test('row 27: connections that are gone when their turn comes are not served', async (t) => {
+test('row 27: connections that are closed when their turn comes are not served', async (t) => {
   const { open, until, looked, allClosed, servedGone } = await serve(t);
   const sockets = await open(CLIENTS);
   for (const socket of sockets) socket.write(HTTP);
-  // All have been heard then, and most of them wait.
+  // All have arrived by now, and most of them wait.
   await until(1);
   for (const socket of sockets) socket.resetAndDestroy();
   await allClosed();
@@ -130,20 +130,20 @@ test('row 27: connections that are gone when their turn comes are not served', a
   assert.equal(servedGone(), 0);
 });
 
-test('row 27: the rest of a hello waits for its turn as well', async (t) => {
+test('row 27: the rest of a ClientHello waits for its turn as well', async (t) => {
   const { open, until, looked } = await serve(t);
   const hello = await tlsHello();
   const sockets = await open(CLIENTS);
   for (const socket of sockets) socket.write(hello.subarray(0, 1));
   for (let i = 0; i < CLIENTS; i++) await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(looked.length, 0, 'none is begun before it is whole');
+  assert.equal(looked.length, 0, 'no handshake begins before the ClientHello is complete');
   for (const socket of sockets) socket.write(hello.subarray(1));
   await until(CLIENTS);
   const most = mostInOneTurn(looked);
   assert.ok(most <= 2 * PER_TURN, `${most} in one turn`);
 });
 
-test('row 27: a TLS client is served however its hello comes', async (t) => {
+test('row 27: a TLS client is served in whatever pieces its ClientHello arrives', async (t) => {
   const { port } = await serve(t);
   const raw = connect(port, '127.0.0.1').setNoDelay();
   t.after(() => raw.destroy());
@@ -167,7 +167,7 @@ test('row 27: a TLS client is served however its hello comes', async (t) => {
   await closed;
 });
 
-test('row 27: a hello that is divided among records is not answered', async (t) => {
+test('row 27: a ClientHello that is divided among records is not answered', async (t) => {
   const { open } = await serve(t);
   const hello = await tlsHello();
   const record = (content: Buffer) =>
@@ -187,7 +187,7 @@ for (const [group, isServed] of [
   ['P-384', true],
   ['ffdhe8192', false],
 ] as const) {
-  test(`row 27: a TLS client whose keys are of ${group} is ${isServed ? '' : 'not '}served`, async (t) => {
+  test(`row 27: a TLS client with keys of ${group} is ${isServed ? '' : 'not '}served`, async (t) => {
     const { port } = await serve(t);
     const options = { port, host: '127.0.0.1', rejectUnauthorized: false, ecdhCurve: group };
     const socket = connectTls(options);

@@ -6,7 +6,7 @@ import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
 import { turnsUntil } from '../../support/fake-peer.ts';
 import { fakeEntity, findableEntities, startApp } from '../../support/http-fixture.ts';
 
-/** Row 7: batches of very many very small messages, which take more memory than bytes, and many at once. */
+/** Row 7: many concurrent batches of very small messages, which take more memory than bytes. */
 
 const KB = 1024;
 const MESSAGES = 400;
@@ -53,7 +53,7 @@ for (const path of ['/q/messages', '/q/messages/$schedule']) {
       return answer;
     };
     const answers = Array.from({ length: 5 }, one);
-    // Two are refused; three wait for the broker.
+    // Three wait for the broker; two are refused.
     await turnsUntil(() => begun() === 3 && answered === 2);
     assert.equal(begun(), 3);
     assert.ok(memory.held >= 3 * MESSAGES * KB, `${memory.held} bytes are counted`);
@@ -63,8 +63,8 @@ for (const path of ['/q/messages', '/q/messages/$schedule']) {
     assert.equal(memory.held, 0);
   });
 
-  test(`row 7: many batches to ${path} at once are not all read in one turn`, async () => {
-    // A whole turn later each time it is asked; the next turn begins when the test wants it.
+  test(`row 7: many concurrent batches to ${path} are not all parsed in one turn`, async () => {
+    // Each read of the time is a whole turn later; the test starts the next turn.
     let now = 0;
     const later: (() => void)[] = [];
     const scheduler = {
@@ -86,7 +86,7 @@ for (const path of ['/q/messages', '/q/messages/$schedule']) {
   });
 }
 
-test('row 7: settlements are read within few turns, however much others have to be read', async () => {
+test('row 7: settlements are parsed within few turns, however much other input is parsed', async () => {
   let now = 0;
   const workTurns = new WorkTurns({ now: () => now, soon: (work) => void setImmediate(work) });
   const { call } = startApp({ workTurns });
@@ -110,8 +110,8 @@ test('row 7: settlements are read within few turns, however much others have to 
   assert.ok(others <= 4 * 8, `${others} turns of others`);
 });
 
-test('row 7: settlements with many properties are not all read in one turn', async () => {
-  // A whole turn later each time it is asked.
+test('row 7: settlements with many properties are not all parsed in one turn', async () => {
+  // Each read of the time is a whole turn later.
   let now = 0;
   let turns = 0;
   const scheduler = {

@@ -8,12 +8,12 @@ import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts'
 import { countedBody } from '../../support/counted-body.ts';
 import { fakeEntity, findableEntities, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
 
-/** Row 7: bodies that are larger than anybody may send, and many at a time. */
+/** Row 7: bodies above every limit, and many concurrent bodies. */
 
 const KB = 1024;
 const MB = 1024 * KB;
 const BATCH = { 'content-type': 'application/vnd.microsoft.servicebus.json' };
-/** What waits for something that never comes fails by then. */
+/** A test that waits for an event that does not come fails after this time. */
 const SOON = { timeout: 20_000 };
 const OF_QUEUE = 256 * KB;
 const OF_BATCH = 6 * MB + BUDGETS.request.batchExtraBytes;
@@ -56,7 +56,7 @@ for (const [what, path, headers, limit, status, sentence] of [
     assert.equal(memory.held, 0);
   });
 
-  test(`row 7: ${what} to ${path} that is announced longer is not read at all`, async () => {
+  test(`row 7: ${what} to ${path} with a longer Content-Length is not read at all`, async () => {
     const { call } = startApp({ entities });
     const body = countedBody({ piece: 16 * KB });
     const init = {
@@ -71,7 +71,7 @@ for (const [what, path, headers, limit, status, sentence] of [
   });
 }
 
-/** A server of the app over real sockets, whose bodies may hold so many bytes. */
+/** A server of the app over real sockets, with a limit for the bytes of all bodies. */
 async function serve(t: TestContext, memoryBytes: number) {
   const memory = new MemoryBudget(memoryBytes);
   const { app, broker } = startApp({ entities, memory });
@@ -86,7 +86,7 @@ interface Upload {
   readonly answer: Promise<{ status: number | undefined; headers: object; text: string }>;
 }
 
-/** Begins to send a message; `body` is what comes of it now. */
+/** Begins to send a message; `body` is the part that is sent now. */
 function upload(url: string, body: Uint8Array, length?: number): Upload {
   const headers = {
     authorization: ROOT_TOKEN,
@@ -104,7 +104,7 @@ function upload(url: string, body: Uint8Array, length?: number): Upload {
   return { sent, answer };
 }
 
-/** Waits until so many bytes are held. */
+/** Waits until this many bytes are held. */
 async function heldBy(memory: MemoryBudget, bytes: number): Promise<void> {
   while (memory.held < bytes) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -116,7 +116,7 @@ for (const [how, length] of [
   ['in chunks', undefined],
 ] as const) {
   test(
-    `row 7: a long body, ${how}, gives way to a short one, and can be sent again`,
+    `row 7: a long body, ${how}, is ended for a short one, and can be sent again`,
     SOON,
     async (t) => {
       const { memory, broker, url } = await serve(t, 500 * KB * heldPerByte);
@@ -135,7 +135,7 @@ for (const [how, length] of [
   );
 }
 
-test('row 7: a short body that is not all there gives way too', SOON, async (t) => {
+test('row 7: an incomplete short body is ended as well', SOON, async (t) => {
   const { memory, url } = await serve(t, 64 * KB * heldPerByte);
   const slow = upload(url, Buffer.alloc(KB), 60 * KB);
   await heldBy(memory, 60 * KB * heldPerByte);
@@ -147,7 +147,7 @@ test('row 7: a short body that is not all there gives way too', SOON, async (t) 
   assert.equal(memory.held, 0);
 });
 
-test('row 7: where others hold no more, the new one is asked to come later', SOON, async (t) => {
+test('row 7: a new body is refused for now if no other holds more', SOON, async (t) => {
   const { memory, broker, url } = await serve(t, 500 * KB * heldPerByte);
   const first = upload(url, Buffer.alloc(200 * KB), 210 * KB);
   await heldBy(memory, 200 * KB * heldPerByte);
@@ -159,7 +159,7 @@ test('row 7: where others hold no more, the new one is asked to come later', SOO
   assert.deepEqual([memory.held, broker.waiting('a/b').length], [0, 1]);
 });
 
-test('row 7: a body for which there is never room is not to be sent again', async (t) => {
+test('row 7: a body above all memory is refused for good', async (t) => {
   const { memory, url } = await serve(t, 100 * KB);
   const { sent, answer } = upload(url, Buffer.alloc(300 * KB), 300 * KB);
   sent.end();
@@ -169,7 +169,7 @@ test('row 7: a body for which there is never room is not to be sent again', asyn
   assert.equal(memory.held, 0);
 });
 
-test('row 7: what is under way is not ended to make room', SOON, async () => {
+test('row 7: a send under way is not ended to make room', SOON, async () => {
   const memory = new MemoryBudget(100 * KB * heldPerByte);
   const { call, broker } = startApp({ entities, memory });
   const send = broker.send.bind(broker);
@@ -193,7 +193,7 @@ test('row 7: what is under way is not ended to make room', SOON, async () => {
   assert.equal(memory.held, 0);
 });
 
-test('row 7: a client that goes away gives everything back', SOON, async (t) => {
+test('row 7: the memory of a client that disconnects is released', SOON, async (t) => {
   const { memory, url } = await serve(t, 10 * MB);
   for (const length of [60 * KB, 800 * KB, undefined]) {
     const { sent, answer } = upload(url, Buffer.alloc(50 * KB), length);

@@ -8,7 +8,7 @@ import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import { fakeEntity, findableEntities, startApp } from '../../support/http-fixture.ts';
 
-/** Row 7: what a body costs does not depend on the chunks that its sender makes of it. */
+/** Row 7: the cost of a body does not depend on the sizes of its chunks. */
 
 const CHUNKS = 20_000;
 const CHUNK_BYTES = 200;
@@ -18,13 +18,13 @@ const entities = findableEntities({
 
 const chunkOf = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const manyChunks = Array.from({ length: CHUNKS }, (_, index) => chunkOf(String(index % 10)));
-/** What waits for something that never comes fails by then. */
+/** A test that waits for an event that does not come fails after this time. */
 const SOON = { timeout: 20_000 };
 const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const NEXT = 'GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** A server with one app, and a client; `heard` resolves with all answers once one ends like that. */
+/** A server with one app, and a client; `answered` resolves with all answers once they end with a text. */
 async function serve(t: TestContext, fetch: (request: Request) => Promise<Response>) {
   const memory = new MemoryBudget(1e9);
   const server = await startServer({ app: { fetch }, memory, host: '127.0.0.1', port: 0 });
@@ -42,7 +42,7 @@ async function serve(t: TestContext, fetch: (request: Request) => Promise<Respon
   return { socket, answered };
 }
 
-/** Reads a body as far as its first so many pieces, and gives up the rest. */
+/** Reads the first pieces of a body, and cancels the rest. */
 async function pieces(request: Request, max = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
   const read: Buffer[] = [];
   for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
@@ -52,7 +52,7 @@ async function pieces(request: Request, max = Number.POSITIVE_INFINITY): Promise
   return read;
 }
 
-test('row 7: chunks of a byte that came together are handed on together', SOON, async (t) => {
+test('row 7: chunks of one byte that arrive together reach the app together', SOON, async (t) => {
   let read: readonly Buffer[] = [];
   const { socket, answered } = await serve(t, async (request) => {
     read = await pieces(request);
@@ -65,7 +65,7 @@ test('row 7: chunks of a byte that came together are handed on together', SOON, 
   assert.ok(read.length < CHUNKS / 100, `${read.length} pieces`);
 });
 
-test('row 7: chunks of all sizes are handed on in order', SOON, async (t) => {
+test('row 7: chunks of all sizes reach the app in order', SOON, async (t) => {
   const sizes = [1, 3, 4095, 4096, 4097, 1, 5000, 2, 1, 4096, 1, 20_000, 1, 1];
   const chunks = sizes.map((size, index) => String.fromCharCode(97 + index).repeat(size));
   let read = '';
@@ -78,36 +78,40 @@ test('row 7: chunks of all sizes are handed on in order', SOON, async (t) => {
   assert.ok(read === chunks.join(''), `${read.length} bytes`);
 });
 
-test('row 7: what has come of a body is handed on though no more follows', SOON, async (t) => {
-  let tell = (_bytes: number) => {};
-  const { socket } = await serve(t, async (request) => {
-    let bytes = 0;
-    for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
-      bytes += piece.byteLength;
-      tell(bytes);
-    }
-    return new Response('done');
-  });
-  const come = (all: number) =>
-    new Promise<void>((resolve) => {
-      tell = (bytes) => {
-        if (bytes === all) resolve();
-      };
+test(
+  'row 7: the arrived part of a body reaches the app even if no more follows',
+  SOON,
+  async (t) => {
+    let tell = (_bytes: number) => {};
+    const { socket } = await serve(t, async (request) => {
+      let bytes = 0;
+      for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
+        bytes += piece.byteLength;
+        tell(bytes);
+      }
+      return new Response('done');
     });
-  const first = come(5);
-  socket.write(`${CHUNKED}${chunkOf('x').repeat(5)}`);
-  await first;
-  const second = come(12);
-  socket.write(chunkOf('x').repeat(7));
-  await second;
-});
+    const come = (all: number) =>
+      new Promise<void>((resolve) => {
+        tell = (bytes) => {
+          if (bytes === all) resolve();
+        };
+      });
+    const first = come(5);
+    socket.write(`${CHUNKED}${chunkOf('x').repeat(5)}`);
+    await first;
+    const second = come(12);
+    socket.write(chunkOf('x').repeat(7));
+    await second;
+  },
+);
 
-test('row 7: chunks of a byte take no more memory than twice what is in them', async () => {
+test('row 7: chunks of one byte take at most twice the memory of their content', async () => {
   const request = new GatheredRequest(new Socket());
   const taken: Buffer[] = [];
   request.on('data', (piece) => taken.push(piece));
   for (let round = 0; round < 10; round++) {
-    // Memory of their own, as what the parser hands on has not: it lies in what came from the socket.
+    // Each has its own memory, unlike chunks from the parser, which lie in the bytes of the socket.
     for (let i = 0; i < 2 + round; i++) request.push(Buffer.allocUnsafeSlow(1));
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
@@ -118,14 +122,14 @@ test('row 7: chunks of a byte take no more memory than twice what is in them', a
   assert.ok(memory <= 2 * bytes, `${memory} bytes for ${bytes}`);
 });
 
-test('row 7: of chunks of a byte that nobody reads no more are taken than of others', () => {
+test('row 7: of unread chunks of one byte no more are buffered than of others', () => {
   const request = new GatheredRequest(new Socket());
   let chunks = 1;
   while (chunks < 1_000_000 && request.push(Buffer.from('x'))) chunks++;
   assert.ok(chunks <= 2 * request.readableHighWaterMark, `${chunks} chunks`);
 });
 
-test('row 7: a body of which only the beginning is read lets the next request through', async (t) => {
+test('row 7: after a body of which only the beginning is read, the next request is served', async (t) => {
   const { socket, answered } = await serve(t, async (request) => {
     if (request.method === 'GET') return new Response('next');
     await pieces(request, 1);
@@ -135,7 +139,7 @@ test('row 7: a body of which only the beginning is read lets the next request th
   assert.match(await answered('next'), /refused.*next$/s);
 });
 
-test('row 7: a body that is given up while more of it is waited for lets the next request through', async (t) => {
+test('row 7: after a body that is cancelled while its reader waits, the next request is served', async (t) => {
   const { socket, answered } = await serve(t, async (request) => {
     if (request.method === 'GET') return new Response('next');
     const reader = request.body?.getReader();
@@ -150,7 +154,7 @@ test('row 7: a body that is given up while more of it is waited for lets the nex
   assert.match(await answered('next'), /refused.*next$/s);
 });
 
-test('row 7: a body that is not read at all lets the next request through', async (t) => {
+test('row 7: after a body that is not read at all, the next request is served', async (t) => {
   const { socket, answered } = await serve(
     t,
     async ({ method }) => new Response(method === 'GET' ? 'next' : 'refused'),
@@ -160,7 +164,7 @@ test('row 7: a body that is not read at all lets the next request through', asyn
   assert.match(await answered('next'), /refused.*next$/s);
 });
 
-test('a reader that waits for more of a body hears that its sender has gone', async (t) => {
+test('a reader that waits for more of a body gets an error when its sender disconnects', async (t) => {
   let tell = (_error: unknown) => {};
   const failure = new Promise((resolve) => {
     tell = resolve;
@@ -174,7 +178,7 @@ test('a reader that waits for more of a body hears that its sender has gone', as
   assert.equal(((await failure) as NodeJS.ErrnoException).code, 'ECONNRESET');
 });
 
-test('row 7: a long body in small chunks comes in whole', async () => {
+test('row 7: a long body in small chunks arrives complete', async () => {
   const { call, broker } = startApp({ entities });
   let left = CHUNKS;
   const stream = new ReadableStream<Uint8Array>({

@@ -4,7 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { engineClient, ROOT_KEY, startBroker } from '../../support/start-broker.ts';
 
-/** Resolves once a client has next looked for messages. */
+/** Resolves after the next query for messages. */
 function nextLook(client: DynamoDBClient): Promise<void> {
   return new Promise((resolve) => {
     client.middlewareStack.add(
@@ -20,7 +20,7 @@ function nextLook(client: DynamoDBClient): Promise<void> {
 }
 
 for (const mode of ['POST', 'DELETE'] as const) {
-  test(`row 12: a ${mode} that waits is given nothing once its token has expired`, async (t) => {
+  test(`row 12: a waiting ${mode} gets no message once its token has expired`, async (t) => {
     const client = engineClient();
     t.after(() => client.destroy());
     const bus = await startBroker(t, { client });
@@ -34,7 +34,7 @@ for (const mode of ['POST', 'DELETE'] as const) {
       method: mode,
       headers: { Authorization: token },
     });
-    // Its token was good, and it found nothing: now it waits.
+    // Its token was valid and it found no message, so it waits now.
     await looked;
     bus.clock.advance({ seconds: 31 });
     await bus.send('q', 'late');

@@ -6,7 +6,7 @@ import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { ROOT_KEY, startBroker } from '../../support/start-broker.ts';
 import type { TestBroker } from '../../support/test-broker.ts';
 
-/** Row 12, and waits whose client has gone: nobody is there to take what they would be given. */
+/** Row 12, and waits whose client has disconnected, so that no receiver would get the messages. */
 
 const keyName = 'RootManageSharedAccessKey';
 
@@ -16,13 +16,13 @@ function tokenFor(bus: TestBroker, seconds: number): string {
   return createSasToken({ audience, keyName, key: ROOT_KEY, expiresAt });
 }
 
-/** Has clients ask for something, wait, and go away. */
+/** Makes clients send a request, wait, and disconnect. */
 async function askAndGo(bus: TestBroker, method: string, path: string): Promise<void> {
   const { port } = new URL(bus.api.url);
   const head = `${method} /${path}?timeout=60 HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: ${tokenFor(bus, 600)}\r\nContent-Length: 0\r\n\r\n`;
   const sockets = Array.from({ length: 5 }, () => connect(Number(port), '127.0.0.1'));
   for (const socket of sockets) socket.write(head);
-  // By then they wait.
+  // All wait now.
   for (let round = 0; round < 5; round++) await bus.request('GET', 'q');
   for (const socket of sockets) {
     socket.destroy();
@@ -31,7 +31,7 @@ async function askAndGo(bus: TestBroker, method: string, path: string): Promise<
   for (let round = 0; round < 5; round++) await bus.request('GET', 'q');
 }
 
-test('row 12: messages are not deleted for receivers that have gone', async (t) => {
+test('row 12: messages are not deleted for receivers that have disconnected', async (t) => {
   const bus = await startBroker(t);
   await bus.createQueue('q');
   await askAndGo(bus, 'DELETE', 'q/messages/head');
@@ -41,7 +41,7 @@ test('row 12: messages are not deleted for receivers that have gone', async (t) 
   }
 });
 
-test('row 12: a session is not locked for clients that have gone', async (t) => {
+test('row 12: a session is not locked for clients that have disconnected', async (t) => {
   const bus = await startBroker(t);
   await bus.createQueue('q', { RequiresSession: 'true' });
   await askAndGo(bus, 'POST', 'q/sessions/$accept');
@@ -49,13 +49,13 @@ test('row 12: a session is not locked for clients that have gone', async (t) => 
   assert.equal((await bus.request('POST', 'q/sessions/$accept?timeout=0')).status, 201);
 });
 
-test('row 12: who waits for a session is given none once the token has expired', async (t) => {
+test('row 12: a client that waits for a session gets none once its token has expired', async (t) => {
   const bus = await startBroker(t);
   await bus.createQueue('q', { RequiresSession: 'true' });
   const waiting = bus.request('POST', 'q/sessions/$accept?timeout=60', {
     authorization: tokenFor(bus, 30),
   });
-  // By then it waits.
+  // It waits now.
   for (let round = 0; round < 5; round++) await bus.request('GET', 'q');
   bus.clock.advance({ seconds: 31 });
   await bus.send('q', 'late', { SessionId: 's' });

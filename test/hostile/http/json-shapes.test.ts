@@ -4,7 +4,7 @@ import { parseExactJson } from '../../../lambdas/http/format/exact-json.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { startApp } from '../../support/http-fixture.ts';
 
-/** Rows 2 and 7: JSON of which little text becomes many values. */
+/** Rows 2 and 7: short JSON texts with many values. */
 
 const { jsonValues, jsonDepth, jsonFields } = BUDGETS.request;
 const many = (count: number, text: string) => Array(count).fill(text).join(',');
@@ -32,7 +32,7 @@ const ROUTES: readonly [method: string, path: string, init?: RequestInit][] = [
 ];
 
 for (const [what, json, sentence] of BOMBS) {
-  test(`row 7: JSON of ${what} is refused before it is parsed, wherever it comes`, async () => {
+  test(`row 7: JSON of ${what} is refused before it is parsed, in every request`, async () => {
     for (const [method, path, init] of ROUTES) {
       const { call, broker } = startApp();
       const response = await call(method, path, { ...init, body: json });
@@ -43,7 +43,7 @@ for (const [what, json, sentence] of BOMBS) {
   });
 }
 
-test('as much as may be is parsed: values, depth and fields, and marks in strings count as nothing', () => {
+test('JSON with the maximum of values, depth or fields is parsed; punctuation in strings does not count', () => {
   const values = `[${many(jsonValues - 1, '0')}]`;
   assert.equal((parseExactJson(values, 'It') as number[]).length, jsonValues - 1);
   const deep = `${'['.repeat(jsonDepth)}${']'.repeat(jsonDepth)}`;
@@ -54,15 +54,15 @@ test('as much as may be is parsed: values, depth and fields, and marks in string
   assert.equal(parseExactJson(text, 'It'), JSON.parse(text));
 });
 
-test('every character is looked at twice at most, quotes and backslashes too', (t) => {
+test('every character is read at most twice, also quotes and backslashes', (t) => {
   const looks = t.mock.method(String.prototype, 'charCodeAt').mock;
   for (const piece of ['\\"', '\\\\', '"', '[]']) {
-    // The number has the text looked through once for its shape, and once for such numbers.
+    // With a number, the text is read once for its shape and once for numbers.
     const text = `[1e5,"${piece.repeat(1000)}`;
     looks.resetCalls();
     assert.throws(() => parseExactJson(text, 'It'), /It (is not valid JSON|holds more than)/);
     const count = looks.callCount();
-    assert.ok(count > 0.5 * text.length, `${count} looks: they are not counted`);
+    assert.ok(count > 0.5 * text.length, `${count} reads: they are not counted`);
     assert.ok(count <= 2 * text.length, `${count} looks at ${text.length} characters`);
   }
 });

@@ -10,7 +10,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
 import { httpParts, startApp } from '../../support/http-fixture.ts';
 
-/** Row 24: paths whose search for a route takes seconds, before any token is looked at. */
+/** Row 24: paths for which the search for a route takes seconds, before the token is checked. */
 
 const { pathLength, pathSegments } = BUDGETS.request;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
@@ -22,11 +22,11 @@ const HOSTILE = {
   'percent-encoded': `/${'%41'.repeat(5000)}/messages`,
 };
 
-/** Counts how often the router is searched. */
+/** Counts the searches of the router. */
 const countSearches = (t: { readonly mock: typeof import('node:test').mock }) =>
   t.mock.method(TrieRouter.prototype, 'match').mock;
 
-test('row 24: a path that is longer than any of ours is refused without a search', async (t) => {
+test('row 24: a path longer than every route is refused without a search', async (t) => {
   const search = countSearches(t);
   const { app } = startApp();
   for (const [what, path] of Object.entries(HOSTILE)) {
@@ -74,7 +74,7 @@ test('row 24: a server refuses it as well, and serves the next request', async (
   assert.equal(search.callCount(), 1);
 });
 
-test('row 24: the longest honest path is served, however it is encoded', async (t) => {
+test('row 24: the longest valid path is served, however it is encoded', async (t) => {
   const search = countSearches(t);
   const { call } = startApp();
   const encoded = (text: string) =>
@@ -86,7 +86,7 @@ test('row 24: the longest honest path is served, however it is encoded', async (
   const path = `/${topic}/Subscriptions/${subscription}/%24Transfer/%24DeadLetterQueue/messages/${message}/${lock}`;
   assert.equal((await call('DELETE', path)).status, 410, 'there is no such subscription');
   assert.equal(search.callCount(), 1);
-  // A name that is one character too long still hears so.
+  // A name that is one character too long still gets its own error.
   const refused = await call('POST', `/${'a'.repeat(261)}/messages`);
   assert.match(await refused.text(), /is 261 characters long; the limit is 260/);
 });

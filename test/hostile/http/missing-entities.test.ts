@@ -7,7 +7,7 @@ import { entry } from '../../support/atom-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** Row 11: bad signatures for entities that do not exist, and how soon a new one is there for good ones. */
+/** Row 11: bad signatures for missing entities, and how soon valid tokens reach a new entity. */
 
 const KEY = 'ofTheQueue'.padEnd(44, 'A');
 const RULE = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule"><Rights><AccessRights>Send</AccessRights></Rights><KeyName>sender</KeyName><PrimaryKey>${KEY}</PrimaryKey></AuthorizationRule></AuthorizationRules>`;
@@ -32,13 +32,13 @@ const sendWith = async (broker: TestBroker, authorization?: string) =>
     })
   ).status;
 
-/** Two processes of a namespace, as a deployment has them. */
+/** Two processes of a namespace, as in a deployment. */
 async function startTwo(t: TestContext) {
   const here = await startBroker(t);
   return { here, there: await startBroker(t, { beside: here }) };
 }
 
-test('row 11: bad signatures for a missing queue cost one read in a while', async (t) => {
+test('row 11: bad signatures for a missing queue cost one read while its result is cached', async (t) => {
   const broker = await startBroker(t);
   const guess = async () => {
     const answer = await broker.request('POST', 'q/messages', {
@@ -70,20 +70,20 @@ test('row 11: a transaction with a bad signature for a missing queue reads no mo
   assert.equal(requests, 1);
 });
 
-test('row 11: a queue that was missing is there at once for a token of the namespace', async (t) => {
+test('row 11: a token of the namespace reaches a newly created queue at once', async (t) => {
   const { here, there } = await startTwo(t);
   for (const broker of [here, there]) assert.equal(await sendWith(broker, OF_QUEUE), 401);
   await create(here);
   for (const broker of [here, there]) assert.equal(await sendWith(broker), 201);
 });
 
-test('row 11: a token of the namespace hears 410 of a missing queue, whatever was remembered', async (t) => {
+test('row 11: a token of the namespace gets 410 for a missing queue, whatever is cached', async (t) => {
   const broker = await startBroker(t);
   assert.equal(await sendWith(broker, OF_QUEUE), 401);
   assert.equal(await sendWith(broker), 410);
 });
 
-test('row 11: a token of the new queue is good at once where it was created, soon elsewhere', async (t) => {
+test('row 11: a token of the new queue is valid at once in the process that created it, and soon in others', async (t) => {
   const { here, there } = await startTwo(t);
   for (const broker of [here, there]) assert.equal(await sendWith(broker, OF_QUEUE), 401);
   await create(here);

@@ -8,15 +8,15 @@ import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
 
 const { headerFieldBytes } = BUDGETS.weights;
-/** What a request of one field counts as beside its bytes. */
+/** What a request with one field counts in addition to its bytes. */
 const UNDER_WAY = headerFieldBytes;
 
 const textOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const REQUEST_BYTES = textOf('/0').length;
-/** The path of requests that prove no right. */
+/** The path of unauthorized requests. */
 const STRANGERS = '/stranger';
 
-/** An app whose answers are given one by one; tells what was asked and is not answered. */
+/** An app whose answers the test releases one by one; lists the unanswered requests. */
 function answering() {
   const asked: { readonly path: string; answer(body: string): void }[] = [];
   let wake = () => {};
@@ -68,7 +68,7 @@ test('requests on one connection are handled one after the other', async (t) => 
   for (let index = 0; index < 5; index++) {
     const one = await next();
     assert.equal(one.path, `/${index}`);
-    // All have come, and none but this one is parsed.
+    // All have arrived, and only this one is parsed.
     await until(() => memory.held === (4 - index) * REQUEST_BYTES + UNDER_WAY);
     assert.equal(asked.length, 0);
     one.answer(`answer ${index}.`);
@@ -92,7 +92,7 @@ test('any number of requests may be sent at once', async (t) => {
   await until(() => heard().includes(`answer ${count - 1}.`));
 });
 
-test('requests that wait are not begun once their connection is gone', async (t) => {
+test('waiting requests do not begin once their connection is closed', async (t) => {
   const { socket, next, asked, ask, memory, until } = await serve(t);
   ask(3);
   const first = await next();
@@ -104,7 +104,7 @@ test('requests that wait are not begun once their connection is gone', async (t)
   assert.equal(asked.length, 0);
 });
 
-test('what a client does not take of an answer counts until it does', async (t) => {
+test('the unread part of an answer counts until the client reads it', async (t) => {
   const { socket, next, ask, memory, until } = await serve(t);
   socket.pause();
   ask(1);
@@ -115,7 +115,7 @@ test('what a client does not take of an answer counts until it does', async (t) 
   await until(() => memory.held === 0);
 });
 
-test('an answer that nobody takes makes room for others', async (t) => {
+test('the connection of an unread answer is closed to make room for others', async (t) => {
   const { socket, next, ask, memory, until } = await serve(t, new MemoryBudget(40e6));
   socket.pause();
   ask(1);
@@ -127,7 +127,7 @@ test('an answer that nobody takes makes room for others', async (t) => {
   await once(socket, 'close');
 });
 
-test('an answer goes out where there is no room for it', async (t) => {
+test('an answer is sent even if there is no room for it', async (t) => {
   const memory = new MemoryBudget(1e5);
   const { next, ask, until, heard } = await serve(t, memory);
   memory.open(1e5, () => assert.fail('it holds less')).hold(1e5);
@@ -136,7 +136,7 @@ test('an answer goes out where there is no room for it', async (t) => {
   await until(() => heard().endsWith('end'));
 });
 
-test('what a stranger does not take of an answer takes no room from clients with a right', async (t) => {
+test('an answer that an unauthorized client does not read takes no room from authorized clients', async (t) => {
   const { socket, next, ask, memory, until, heard } = await serve(t);
   socket.pause();
   ask(1, STRANGERS);
@@ -146,7 +146,7 @@ test('what a stranger does not take of an answer takes no room from clients with
   assert.equal(memory.free, memory.limit);
   socket.resume();
   await until(() => memory.held === 0);
-  // Once it has proved a right, its answers count as those of others.
+  // Once it is authorized, its answers count as those of others.
   await until(() => heard().endsWith('x'));
   socket.pause();
   ask(1);
@@ -156,7 +156,7 @@ test('what a stranger does not take of an answer takes no room from clients with
   await until(() => memory.held === 0);
 });
 
-test("an answer that a stranger does not take ends the connection where strangers' room is full", async (t) => {
+test('an answer that an unauthorized client does not read ends its connection if the room of all such clients is full', async (t) => {
   const memory = new MemoryBudget(40e6);
   const { socket, next, ask, until, heard } = await serve(t, memory);
   let isClosed = false;

@@ -4,7 +4,7 @@ import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
 import { ROOT_KEY, startBroker } from '../../support/start-broker.ts';
 
-/** What Java's HTTP client sends with every request that is not encrypted. */
+/** The header fields that Java's HTTP client sends with every unencrypted request. */
 const H2C = {
   Connection: 'Upgrade, HTTP2-Settings',
   Upgrade: 'h2c',
@@ -45,7 +45,7 @@ test('row 17: requests that are sent without waiting are all answered, in their 
   const { port, authorization, received } = await start(t);
   const fields = { ...H2C, Authorization: authorization };
   const burst = [
-    // Answered after what follows, were each answered by itself.
+    // Without an order, this one would be answered after the next ones.
     requestText('DELETE /q/messages/head?timeout=1', { Authorization: authorization }),
     HEALTH,
     requestText('POST /q/messages', fields, 'first'),
@@ -59,7 +59,7 @@ test('row 17: requests that are sent without waiting are all answered, in their 
   assert.deepEqual(await received(2), ['first', 'second']);
 });
 
-test('row 17: an unknown protocol is ignored, and a WebSocket is where it was', async (t) => {
+test('row 17: an upgrade to an unknown protocol is ignored, and one to WebSocket works at its path', async (t) => {
   const { port } = await start(t);
   const webSocket = {
     Connection: 'Upgrade',
@@ -69,7 +69,7 @@ test('row 17: an unknown protocol is ignored, and a WebSocket is where it was', 
   };
   const { statuses } = await rawHttp(port, [
     requestText('GET /$health', { Connection: 'upgrade', Upgrade: 'foo/2' }),
-    // A path of no operation, as for any GET.
+    // As any GET of a path without an operation.
     requestText('GET /$servicebus/websocket', { ...webSocket, Upgrade: 'h2c' }),
     requestText('GET /$servicebus/websocket', webSocket),
   ]);
@@ -92,7 +92,7 @@ test('row 17: one connection may ask for h2c any number of times', async (t) => 
   assert.deepEqual(warnings, []);
 });
 
-test('row 17: a request with more header fields than are kept is refused', async (t) => {
+test('row 17: a request with too many header fields is refused', async (t) => {
   const { port } = await start(t);
   const fields = Object.fromEntries(Array.from({ length: 2100 }, (_, i) => [`x${i}`, '']));
   const body = requestText('POST /q/messages', { ...H2C, ...fields }, 'GET / HTTP/1.1\r\n\r\n');

@@ -10,7 +10,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { acceptSession } from '../../support/test-session.ts';
 
-/** Row 7: messages that print as many times their bytes, which took memory and time that nobody counted. */
+/** Row 7: messages whose JSON is many times as long as their bytes count in memory and time. */
 
 const { printedBytes } = BUDGETS.request;
 const LARGE = { MaxMessageSizeInKilobytes: '102400' };
@@ -27,7 +27,7 @@ const SENT = {
 
 for (const mode of MODES) {
   for (const [what, { messages, perBatch }] of Object.entries(SENT)) {
-    test(`row 7: ${mode}: no answer is longer than may be printed, and all of ${what} come`, async (t) => {
+    test(`row 7: ${mode}: no answer is longer than its limit, and all of ${what} arrive`, async (t) => {
       const bus = await startBroker(t);
       expectStatus(await bus.createQueue('q'), 201);
       const sent = await fill(bus, 'q', messages, perBatch);
@@ -42,7 +42,7 @@ for (const mode of MODES) {
     });
   }
 
-  test(`row 7: ${mode}: all partitions together print no more`, async (t) => {
+  test(`row 7: ${mode}: the limit of an answer holds for all partitions together`, async (t) => {
     const bus = await startBroker(t);
     expectStatus(await createPartitioned(bus, 'p'), 201);
     const messages = times(12, (i) => ({
@@ -61,7 +61,7 @@ for (const mode of MODES) {
     assert.ok(Math.max(...taken) <= 5, taken.join(' '));
   });
 
-  test(`row 7: ${mode}: a session hands out all in order, some in each answer`, async (t) => {
+  test(`row 7: ${mode}: a session delivers all messages in order, some in each answer`, async (t) => {
     const bus = await startBroker(t);
     expectStatus(await bus.createQueue('q', { RequiresSession: 'true' }), 201);
     const ofSession = control.map((message) => ({
@@ -83,7 +83,7 @@ for (const mode of MODES) {
     assert.ok(Math.max(...taken) <= 5, taken.join(' '));
   });
 
-  test(`row 7: ${mode}: a message that prints longer comes alone, and is read once`, async (t) => {
+  test(`row 7: ${mode}: a message above that limit arrives alone, and is read once`, async (t) => {
     const bus = await startBroker(t, { tier: 'Premium' });
     expectStatus(await bus.createQueue('q', LARGE), 201);
     expectStatus(await bus.send('q', new Uint8Array(7 * MB).fill(0xff)), 201);
@@ -97,13 +97,13 @@ for (const mode of MODES) {
       large.map(({ body }) => Buffer.from(body, 'base64').length),
       [7 * MB],
     );
-    // 7 MB in eventually consistent reads of 4 KB, and what is read beside.
+    // 7 MB in eventually consistent reads of 4 KB, and the other reads.
     assert.ok(read < 1.3 * ((7 * MB) / (8 * KB)), `${read}`);
     assert.equal((await take(bus)).length, 1);
   });
 }
 
-test('row 7: deferred messages that print too long together come one by one', async (t) => {
+test('row 7: deferred messages that together exceed the limit arrive one by one', async (t) => {
   const bus = await startBroker(t, { tier: 'Premium' });
   expectStatus(await bus.createQueue('q', LARGE), 201);
   await fill(bus, 'q', control.slice(0, 6), 3);
@@ -126,7 +126,7 @@ test('row 7: deferred messages that print too long together come one by one', as
   assert.equal((await bus.receiveDeferred('q', numbers.slice(6))).length, 1);
 });
 
-/** How often receives and peeks of a message wait for a turn; each is answered once it has it. */
+/** How often receives and peeks of a message wait for a turn. */
 async function turnsOfAnswers(bytes: number): Promise<number> {
   const waiting: (() => void)[] = [];
   class HeldTurns extends WorkTurns {
@@ -160,7 +160,7 @@ async function turnsOfAnswers(bytes: number): Promise<number> {
   return waiting.length;
 }
 
-test('row 12: answers that may be long are printed in turns, short ones at once', async () => {
+test('row 12: potentially long answers are printed in turns, short ones at once', async () => {
   assert.equal(await turnsOfAnswers(BUDGETS.delivery.turnBytes), 4);
   assert.equal(await turnsOfAnswers(1000), 0);
 });

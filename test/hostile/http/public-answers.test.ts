@@ -13,12 +13,12 @@ import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
 import { httpParts, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
 
-/** Row 26: what anybody is answered proves no right, and uses up nothing of those who have one. */
+/** Row 26: public answers do not authorize a connection, and use up nothing of authorized clients. */
 
 const PUBLIC = ['/health', '/$health', '/$openapi.json'];
 const HONEST = { authorization: ROOT_TOKEN };
 
-/** A server, and how many times a connection to it has proved a right. */
+/** A server, and how many of its connections have become authorized. */
 async function serve(t: TestContext, app: WebApp) {
   const parts = httpParts();
   const gateway = new Gateway({
@@ -31,13 +31,13 @@ async function serve(t: TestContext, app: WebApp) {
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const deleted = t.mock.method(UnprovedConnections.prototype, 'delete').mock;
-  // Each connection is taken off the list and put on it again once it has shown what it speaks.
+  // The server removes each connection from its list and adds it again once its protocol is known.
   const proved = () =>
     deleted.callCount() - new Set(deleted.calls.map(({ arguments: [socket] }) => socket)).size;
   return { port: server.port, proved };
 }
 
-test('row 26: a connection has proved a right once a rule has signed a token of its, and not before', async (t) => {
+test('row 26: a connection is authorized by its first token with a valid signature, and not before', async (t) => {
   const { port, proved } = await serve(t, startApp().app);
   const strangers = [
     ...PUBLIC.map((path) => requestText(`GET ${path}`)),
@@ -48,14 +48,14 @@ test('row 26: a connection has proved a right once a rule has signed a token of 
   const { statuses } = await rawHttp(port, strangers);
   assert.deepEqual(statuses, [200, 200, 200, 200, 401, 404]);
   assert.equal(proved(), 0);
-  // An answer that is no success proves the right as well.
+  // An error response authorizes the connection as well.
   for (const path of ['q', 'missing']) {
     await rawHttp(port, [requestText(`POST /${path}/messages`, HONEST, 'x')]);
   }
   assert.equal(proved(), 2);
 });
 
-test('row 26: a connection has proved a right as soon as a request has, however long that is answered', async (t) => {
+test('row 26: a connection is authorized as soon as one of its requests is, before the answer', async (t) => {
   const requests = new EventEmitter();
   const fetch = async (request: Request): Promise<Response> => {
     requests.emit('asked', request);
@@ -73,7 +73,7 @@ test('row 26: a connection has proved a right as soon as a request has, however 
   assert.deepEqual((await heard).statuses, [204]);
 });
 
-test('row 26: public answers use up nothing of the rate of requests with a right', async () => {
+test('row 26: public answers use up nothing of the rate of authorized requests', async () => {
   const { app } = startApp();
   const rate = { perSecond: 0, burst: 3 };
   const limits = { requests: rate, requestsOfAddress: { perSecond: 0, burst: 100 } };

@@ -12,7 +12,7 @@ import { RawAmqp } from '../../support/raw-amqp.ts';
 import { sourceOf, targetOf } from '../../support/raw-session.ts';
 import { startBroker } from '../../support/start-broker.ts';
 
-/** Row 11: connections whose tokens are refused again and again. */
+/** Row 11: connections with many refused tokens. */
 
 const memory = new MemoryBudget(1e9);
 const { refusals, refusalsAtOnce } = BUDGETS.connection;
@@ -24,7 +24,7 @@ const BAD_TOKEN = createSasToken({
   expiresAt: Date.UTC(9999, 0, 1),
 });
 
-test('row 11: a connection over HTTP is closed after twenty tokens that are refused', async (t) => {
+test('row 11: a connection over HTTP is closed after twenty refused tokens', async (t) => {
   const { app } = startApp();
   const server = await startServer({ app, memory, host: '127.0.0.1', port: 0, refusalPauseMs: 0 });
   t.after(() => server.close());
@@ -50,7 +50,7 @@ test('row 11: a connection over HTTP is closed after twenty tokens that are refu
   assert.deepEqual(await ask(ROOT_TOKEN), { status: 201, isReused: true, isLast: false });
 });
 
-test('row 11: on a connection over HTTP the first refusals come at once, others after a pause', async (t) => {
+test('row 11: on a connection over HTTP the first refusals are sent at once, others after a pause', async (t) => {
   const { app } = startApp();
   const server = await startServer({
     app,
@@ -81,7 +81,7 @@ test('row 11: on a connection over HTTP the first refusals come at once, others 
   await server.close();
 });
 
-test('row 11: a connection over AMQP is closed after twenty tokens that are refused', async (t) => {
+test('row 11: a connection over AMQP is closed after twenty refused tokens', async (t) => {
   const broker = await startBroker(t);
   const raw = RawAmqp.open(Number(new URL(broker.api.url).port));
   t.after(() => raw.destroy());
@@ -124,5 +124,5 @@ test('row 11: a connection over AMQP is closed after twenty tokens that are refu
     const { error } = await raw.hear('close');
     assert.equal(error?.condition, 'amqp:unauthorized-access');
   });
-  assert.equal(requests, 0, 'the missing queue is remembered');
+  assert.equal(requests, 0, 'the missing queue is cached');
 });

@@ -8,15 +8,15 @@ import { KB } from '../../../shared/domain/units.ts';
 import { requestText } from '../../support/http-conversation.ts';
 import { mostInOneTurn, PROVING, serveCountingTurns } from '../../support/turn-counting-server.ts';
 
-/** Row 27: one chunk of a connection may hold two thousand requests, and node:http begins them all. */
+/** Row 27: one chunk of a connection may hold two thousand requests, and node:http begins all of them. */
 
 const { turnPieces, turnPiecesBeforeRight } = BUDGETS;
-/** What is read of a socket at once, and of a body in the test. */
+/** The bytes of one read of a socket, and of a body in the test. */
 const CHUNK_BYTES = 64 * KB;
 const READ_BYTES = 16 * KB;
 const UPGRADE = { Connection: 'Upgrade', Upgrade: 'websocket' };
 
-/** Resolves when a socket has heard so many answers of these requests, or is closed. */
+/** Resolves when a socket has received this many answers, or is closed. */
 async function answered(socket: Socket, count: number): Promise<number> {
   let text = '';
   let answers = 0;
@@ -38,7 +38,7 @@ async function closed(socket: Socket | undefined): Promise<void> {
 const pipelined = (count: number, path: string) => requestText(`GET ${path}`).repeat(count);
 
 for (const isTls of [false, true]) {
-  test(`row 27: of pipelined requests${isTls ? ' within TLS' : ''} a few are parsed in each turn`, async (t) => {
+  test(`row 27: of pipelined requests${isTls ? ' within TLS' : ''}, a few are parsed in each turn`, async (t) => {
     const { begun, parsed, clients } = await serveCountingTurns(t, { isTls });
     const sockets = await clients(10);
     const each = 100;
@@ -46,13 +46,13 @@ for (const isTls of [false, true]) {
     for (const socket of sockets) socket.write(pipelined(each, '/x'));
     await all;
     assert.equal(begun.length, sockets.length * each);
-    // Some are parsed when they are read, others behind that in the same turn.
+    // Some are parsed when they are read, others later in the same turn.
     const most = mostInOneTurn(parsed);
     assert.ok(most <= 2 * turnPiecesBeforeRight, `${most} in one turn`);
   });
 }
 
-test('row 27: of connections with a right more requests begin in each turn, and not all', async (t) => {
+test('row 27: on authorized connections more requests begin in each turn, but not all', async (t) => {
   const { parsed, clients } = await serveCountingTurns(t);
   const sockets = await clients(3 * turnPieces, '', PROVING);
   const all = Promise.all(sockets.map((socket) => answered(socket, 5)));
@@ -63,7 +63,7 @@ test('row 27: of connections with a right more requests begin in each turn, and 
   assert.ok(most <= 2 * turnPieces, `${most} in one turn`);
 });
 
-test('row 27: a connection with many requests does not go before those with one', async (t) => {
+test('row 27: a connection with many requests does not delay connections with one', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
   const sockets = await clients(4 * turnPiecesBeforeRight);
   const [first] = sockets;
@@ -76,7 +76,7 @@ test('row 27: a connection with many requests does not go before those with one'
   assert.ok(last < 2 * sockets.length, `${last} requests were begun until all had one`);
 });
 
-test('row 27: of requests for WebSockets a few are parsed in each turn', async (t) => {
+test('row 27: of requests for WebSockets, a few are parsed in each turn', async (t) => {
   const { parsed, clients } = await serveCountingTurns(t);
   const sockets = await clients(100);
   const all = Promise.all(sockets.map((socket) => answered(socket, 1)));
@@ -87,7 +87,7 @@ test('row 27: of requests for WebSockets a few are parsed in each turn', async (
   assert.ok(most <= 2 * turnPiecesBeforeRight, `${most} in one turn`);
 });
 
-test('row 27: a request that node:http answers itself counts as another', async (t) => {
+test('row 27: a request that node:http itself answers counts as any other', async (t) => {
   const { clients } = await serveCountingTurns(t);
   const [socket] = await clients(1);
   assert.ok(socket);
@@ -102,7 +102,7 @@ test('row 27: a body is not parsed ahead of its reader', async (t) => {
   const body = 'x'.repeat(512 * KB);
   let ahead = 0;
   let read = 0;
-  // Instead of the app, which would answer.
+  // Replaces the app, which would answer.
   http.removeAllListeners('request');
   http.on('request', (request) => {
     const next = setInterval(() => {
@@ -118,12 +118,12 @@ test('row 27: a body is not parsed ahead of its reader', async (t) => {
   assert.equal(read, body.length);
 });
 
-test('row 27: what strangers send ahead takes no room from a client with a right', async (t) => {
+test('row 27: input that unauthorized clients send ahead takes no room from an authorized client', async (t) => {
   const memory = new MemoryBudget(8 * 64 * KB);
   const { clients, begun } = await serveCountingTurns(t, { memory });
   const [honest] = await clients(1, '', PROVING);
   assert.ok(honest);
-  // All the room that strangers have together.
+  // The room of all unauthorized clients together.
   assert.ok(memory.openBeforeRight(64 * KB, assert.fail).hold(64 * KB));
   const answers = answered(honest, 50);
   honest.write(pipelined(50, PROVING));
@@ -131,7 +131,7 @@ test('row 27: what strangers send ahead takes no room from a client with a right
   assert.equal(begun.length, 50);
 });
 
-test('row 27: strangers who send far ahead are closed where their room is full', async (t) => {
+test('row 27: unauthorized clients that send far ahead are disconnected when their room is full', async (t) => {
   const memory = new MemoryBudget(8 * 16 * KB);
   const { clients } = await serveCountingTurns(t, { memory });
   const [socket] = await clients(1);
@@ -140,7 +140,7 @@ test('row 27: strangers who send far ahead are closed where their room is full',
   assert.equal(memory.held, 0);
 });
 
-test('row 27: the fields of a request count until it is answered', async (t) => {
+test('row 27: the header fields of a request count until it is answered', async (t) => {
   const memory = new MemoryBudget(8 * 16 * KB);
   const { clients, begun } = await serveCountingTurns(t, { memory });
   const [socket] = await clients(1);
@@ -151,7 +151,7 @@ test('row 27: the fields of a request count until it is answered', async (t) => 
   assert.equal(memory.held, 0);
 });
 
-test('a piece ends where a head does, however its bytes come', () => {
+test('a piece ends where the head of a request does, in whatever chunks its bytes arrive', () => {
   const heads = [
     'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
     'GET /b HTTP/1.1\nHost: x\n\n',

@@ -10,22 +10,22 @@ import {
   serveCountingTurns,
 } from '../../support/turn-counting-server.ts';
 
-/** Row 27: requests of many connections at once, none of which has proved a right. */
+/** Row 27: concurrent requests of many unauthorized connections. */
 
 const PER_TURN = BUDGETS.turnPiecesBeforeRight;
 const CLIENTS = 100;
 
-test('row 27: of connections without a right a few requests begin in each turn of the event loop', async (t) => {
+test('row 27: on unauthorized connections a few requests begin in each turn of the event loop', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
   const sockets = await clients(CLIENTS);
   await askAll(sockets);
   assert.equal(begun.length, CLIENTS);
-  // Some begin when they are read, others behind that in the same turn.
+  // Some begin when they are read, others later in the same turn.
   const most = mostInOneTurn(begun);
   assert.ok(most <= 2 * PER_TURN, `${most} in one turn`);
 });
 
-test('row 27: connections with a right do not wait for those without', async (t) => {
+test('row 27: authorized connections do not wait for unauthorized ones', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
   const strangers = await clients(CLIENTS);
   const proved = await clients(1);
@@ -33,10 +33,10 @@ test('row 27: connections with a right do not wait for those without', async (t)
   begun.length = 0;
   await Promise.all([askAll(strangers), askAll(proved, '/honest')]);
   const place = begun.findIndex(({ path }) => path === '/honest');
-  assert.ok(place <= 2 * PER_TURN, `${place} strangers were before it`);
+  assert.ok(place <= 2 * PER_TURN, `${place} unauthorized requests were before it`);
 });
 
-test('row 27: requests on one connection without a right keep their order', async (t) => {
+test('row 27: requests on one unauthorized connection keep their order', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
   const [socket] = await clients(1);
   const paths = Array.from({ length: 3 * PER_TURN }, (_, index) => `/${index}`);
@@ -55,7 +55,7 @@ test('row 27: requests on one connection without a right keep their order', asyn
   );
 });
 
-test('row 27: a connection that was closed while it waited has nothing begun', async (t) => {
+test('row 27: requests of a connection that was closed while they waited do not begin', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
   const sockets = await clients(CLIENTS);
   const [last] = sockets.slice(-1);
@@ -66,11 +66,11 @@ test('row 27: a connection that was closed while it waited has nothing begun', a
   assert.equal(begun.length, CLIENTS - 1);
 });
 
-test('row 27: health checks of the load balancer do not wait for strangers', async (t) => {
+test('row 27: health checks of the load balancer do not wait for unauthorized clients', async (t) => {
   const { begun, clients } = await serveCountingTurns(t, { isBehindLoadBalancer: true });
   const strangers = await clients(CLIENTS, proxyHeader('203.0.113.1'));
   const own = await clients(1);
   await Promise.all([askAll(strangers), askAll(own, '/$health')]);
   const place = begun.findIndex(({ path }) => path === '/$health');
-  assert.ok(place <= 2 * PER_TURN, `${place} strangers were before it`);
+  assert.ok(place <= 2 * PER_TURN, `${place} unauthorized requests were before it`);
 });

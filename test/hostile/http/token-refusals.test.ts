@@ -5,9 +5,9 @@ import { connectAuthorized, token, withRules } from '../../support/authorized-co
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 import { rule } from '../../support/http-fixture.ts';
 
-/** Row 11: tokens and keys that prove no right; row 12: those that have ended. */
+/** Row 11: tokens and keys that grant no right; row 12: expired and revoked ones. */
 
-test('row 12: a right ends with its token, with its key, and with its rule', async () => {
+test('row 12: a right ends when its token expires, its key changes or its rule is deleted', async () => {
   const { authorization, may, entities, advance, setNamespaceRules } = connectAuthorized();
   await authorization.putToken('q', token('/q', 'own'));
   await authorization.putToken('r', token('/r', 'root', { expiresAt: FAKE_NOW + 1000 }));
@@ -28,7 +28,7 @@ test('row 12: a right ends with its token, with its key, and with its rule', asy
   assert.equal(await may('q', 'Send'), false);
 });
 
-test('row 11: a right is proved by a known rule only, and refusals are counted', async () => {
+test('row 11: only an existing rule grants a right, and refusals are counted', async () => {
   const { authorization, counts } = connectAuthorized();
   for (let i = 1; i < BUDGETS.connection.refusals; i++) {
     await assert.rejects(authorization.putToken('q', token('/q', 'root', { key: `guess ${i}` })));
@@ -41,7 +41,7 @@ test('row 11: a right is proved by a known rule only, and refusals are counted',
   assert.equal(counts.closed, 1);
 });
 
-test('row 11: a name and key that nobody knows are counted when they are used', async () => {
+test('row 11: an unknown name and key count as a refusal when they are used', async () => {
   const { authorization, counts, may } = connectAuthorized();
   assert.equal(await authorization.offerKey('own', 'guess'), true);
   authorization.opened('localhost');
@@ -49,7 +49,7 @@ test('row 11: a name and key that nobody knows are counted when they are used', 
   assert.deepEqual([counts.proved, counts.closed], [0, 1]);
 });
 
-test('row 11: nor does it help to give a key a name that no token can hold', async () => {
+test('row 11: a key with a name that no token can hold counts as a refusal as well', async () => {
   for (const name of ['', 'x'.repeat(BUDGETS.tokens.bytes)]) {
     const { authorization, counts, may } = connectAuthorized();
     assert.equal(await authorization.offerKey(name, 'guess'), true);
@@ -59,7 +59,7 @@ test('row 11: nor does it help to give a key a name that no token can hold', asy
   }
 });
 
-test('row 11: a key that proves a rule is no refusal where the rule lacks a right', async () => {
+test('row 11: a valid key of a rule without the right does not count as a refusal', async () => {
   const { authorization, counts, may } = connectAuthorized();
   assert.equal(await authorization.offerKey('own', 'own-primary'), true);
   authorization.opened('localhost');
@@ -68,7 +68,7 @@ test('row 11: a key that proves a rule is no refusal where the rule lacks a righ
   assert.equal(counts.closed, 0);
 });
 
-test('row 11: a key that is not good for an entity is no refusal where a token gives the right', async () => {
+test('row 11: a wrong key for an entity does not count as a refusal if a token grants the right', async () => {
   const { authorization, counts, may } = connectAuthorized();
   assert.equal(await authorization.offerKey('own', 'guess'), true);
   authorization.opened('localhost');

@@ -6,7 +6,7 @@ import { connectAuthorized, HOUR, token } from '../../support/authorized-connect
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 import { fakeEntity } from '../../support/http-fixture.ts';
 
-/** Row 9: one token under many spellings of its address, and rights that are asked for all the time. */
+/** Row 9: one token under many spellings of its address, and frequent checks of a right. */
 
 const Q = parseEntityPath('q');
 
@@ -18,7 +18,7 @@ const spellings = (count: number) =>
     return `sb://${host}${'/'.repeat(1 + (i % 7))}${i % 2 === 0 ? 'q' : 'Q'}`;
   });
 
-test('row 9: a token under 500 spellings of its address is one token, which is tried once', async () => {
+test('row 9: a token under 500 spellings of its address is one token, which is verified once', async () => {
   const { authorization, count, may } = connectAuthorized();
   for (const address of spellings(500))
     await authorization.putToken(address, token('/q', 'listener'));
@@ -28,7 +28,7 @@ test('row 9: a token under 500 spellings of its address is one token, which is t
   assert.deepEqual(allowed, { tokensTried: 1, signatures: 0 });
 });
 
-test('row 9: a token for an address in other letters, or for one that names nothing, is not tried', async () => {
+test('row 9: a token for an address in another case, or of no entity, is not verified', async () => {
   const { authorization, count, may } = connectAuthorized();
   for (let i = 0; i < 300; i++) {
     const path = i % 2 === 0 ? '/q/' : '/Q/';
@@ -39,7 +39,7 @@ test('row 9: a token for an address in other letters, or for one that names noth
         token(audience, 'listener', { expiresAt }),
       );
     await put('q', path);
-    // More slashes before it are another path, as in requests over HTTP.
+    // With more slashes before it, it is another path, as in requests over HTTP.
     const slashes = '/'.repeat(1 + (i % 2));
     await assert.rejects(put('q', `${slashes}${path}`), /InvalidAudience/);
     await put(`-${i}`, '');
@@ -48,7 +48,7 @@ test('row 9: a token for an address in other letters, or for one that names noth
   assert.ok(tokensTried <= 2, `${tokensTried} tokens were tried`);
 });
 
-test('row 9: tokens of other entities are not looked at', async () => {
+test('row 9: tokens of other entities are not verified', async () => {
   const { authorization, count, may, entities } = connectAuthorized();
   for (let i = 0; i < 300; i++) {
     entities[`other${i}`] = fakeEntity(`other${i}`);
@@ -58,7 +58,7 @@ test('row 9: tokens of other entities are not looked at', async () => {
   assert.deepEqual(await count(() => may('q', 'Send')), { tokensTried: 1, signatures: 0 });
 });
 
-test('row 9: a right that is asked for a thousand times computes no signature again', async () => {
+test('row 9: a thousand checks of one right compute one signature', async () => {
   const { authorization, count } = connectAuthorized();
   for (const keyName of ['root', 'own']) {
     await authorization.putToken('q', token('/q', keyName));
@@ -69,7 +69,7 @@ test('row 9: a right that is asked for a thousand times computes no signature ag
   assert.equal(signatures, 0);
 });
 
-test('row 9: a connection keeps so many tokens, and so many bytes of them', async () => {
+test('row 9: a connection keeps a limited number of tokens, and of their bytes', async () => {
   const { authorization, may, entities } = connectAuthorized();
   const names = Array.from({ length: BUDGETS.connection.tokens + 1 }, (_, i) => `entity${i}`);
   for (const name of names) {
@@ -98,7 +98,7 @@ test('row 9: a connection keeps so many tokens, and so many bytes of them', asyn
   );
 });
 
-test('row 9: tokens are counted among what the connection holds, and refused beyond that', async () => {
+test('row 9: tokens count in the memory of the connection, and are refused beyond its limit', async () => {
   const { authorization, held, may } = connectAuthorized(1000);
   await authorization.putToken('q', token('/q', 'root'));
   await authorization.putToken('q', token('/q', 'root', { expiresAt: FAKE_NOW + 2 * HOUR }));
@@ -114,7 +114,7 @@ test('row 9: tokens are counted among what the connection holds, and refused bey
   assert.deepEqual([held(), await may('q', 'Send'), await may('r', 'Send')], [ofOne, true, false]);
 });
 
-test('tokens of several rules and for several paths add up, as they did', async () => {
+test('the rights of tokens of several rules and for several paths add up', async () => {
   const { authorization, may } = connectAuthorized();
   await authorization.putToken('q', token('/q', 'own'));
   assert.deepEqual([await may('q', 'Send'), await may('q', 'Listen')], [true, false]);
@@ -123,7 +123,7 @@ test('tokens of several rules and for several paths add up, as they did', async 
     [await may('q', 'Send'), await may('q/$deadletterqueue', 'Listen')],
     [true, true],
   );
-  // The same name at another entity is another rule, also in a token for the whole namespace.
+  // The same name in another entity is another rule, also in a token for the whole namespace.
   await authorization.putToken('r', token('', 'own'));
   assert.deepEqual(
     [await may('q', 'Send'), await may('r', 'Listen'), await may('r', 'Send')],

@@ -9,7 +9,7 @@ import { FAKE_NOW } from '../../support/fake-broker.ts';
 import { fakeEntity, findableEntities, httpParts, rule } from '../../support/http-fixture.ts';
 import { startBroker } from '../../support/start-broker.ts';
 
-/** Row 2: what a body costs before anybody has proved a right. */
+/** Row 2: the cost of a body before the request is authorized. */
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -35,7 +35,7 @@ const token = (path: string, keyName: string, key = `${keyName}-primary`) =>
     expiresAt: FAKE_NOW + 60_000,
   });
 
-/** Sends a body in pieces of 16 KB that never ends by itself; says how much of it was read. */
+/** Sends an endless body in pieces of 16 KB; returns how much of it was read. */
 async function askEndlessly(authorization: string) {
   const { app, memory } = startTransactions();
   const body = countedBody({ piece: 16 * KB });
@@ -45,7 +45,7 @@ async function askEndlessly(authorization: string) {
     body: body.stream,
     duplex: 'half',
   } as RequestInit);
-  assert.equal(memory.held, 0, 'nothing is held once it is answered');
+  assert.equal(memory.held, 0, 'no memory is held after the answer');
   return { status: response.status, text: await response.text(), read: body.read() };
 }
 
@@ -57,12 +57,12 @@ for (const [who, authorization, status, sentence, readMax] of [
     /40103/,
     0,
   ],
-  ['a token of nobody for a queue', token('/q', 'nobody'), 401, /40103/, 0],
+  ['a token of an unknown rule for a queue', token('/q', 'nobody'), 401, /40103/, 0],
   ['a token without the right', token('/q', 'manager'), 401, /claim\(s\) are required/, 0],
   ['a made-up token', token('', 'nobody'), 401, /40103: .*at most 65536 bytes/, UNPROVED_BYTES],
-  ['a token for what is no queue', token('/none', 'sender'), 401, /40103/, UNPROVED_BYTES],
+  ['a token for a missing queue', token('/none', 'sender'), 401, /40103/, UNPROVED_BYTES],
 ] as const) {
-  test(`row 2: of ${who}, no more than ${readMax} bytes are read`, async () => {
+  test(`row 2: with ${who}, at most ${readMax} bytes are read`, async () => {
     const asked = await askEndlessly(authorization);
     assert.equal(asked.status, status, asked.text);
     assert.match(asked.text, sentence);
@@ -74,7 +74,7 @@ for (const [who, authorization] of [
   ['the namespace', token('', 'root')],
   ['the queue', token('/q', 'sender')],
 ] as const) {
-  test(`row 2: a token that a rule of ${who} signed may bring a large body, though not any`, async () => {
+  test(`row 2: with a token of a rule of ${who}, a large body is read up to its limit`, async () => {
     const asked = await askEndlessly(authorization);
     assert.equal(asked.status, 400, asked.text);
     assert.match(asked.text, /the limit is 6291456\. Send it in several requests/);
@@ -82,7 +82,7 @@ for (const [who, authorization] of [
   });
 }
 
-test('row 2: a body that is announced too long is not read at all', async () => {
+test('row 2: a body with too large a Content-Length is not read at all', async () => {
   const { app } = startTransactions();
   const body = countedBody({ piece: 16 * KB });
   const response = await app.request('http://localhost/$transactions', {
@@ -98,7 +98,7 @@ test('row 2: a body that is announced too long is not read at all', async () => 
   assert.ok(body.read() <= 16 * KB, `${body.read()} bytes were read`);
 });
 
-test('row 2: over HTTP a made-up token gets 401 for 8 MB, and the process nothing to parse', async (t) => {
+test('row 2: over HTTP a request of 8 MB with a made-up token gets 401, and is not parsed', async (t) => {
   const broker = await startBroker(t);
   const answer = await broker.request('POST', '$transactions', {
     body: `{"operations":[${'0,'.repeat(4 * MB - 50)}0]}`,
@@ -113,7 +113,7 @@ test('row 2: over HTTP a made-up token gets 401 for 8 MB, and the process nothin
   assert.match(answer.text, /40103: InvalidSignature/);
 });
 
-test('row 2: a body before a right is counted as it comes', async () => {
+test('row 2: the body of a request that is not yet authorized counts as it arrives', async () => {
   const parts = httpParts();
   const app = transactionRoutes(parts);
   const PIECES = 1000;

@@ -24,34 +24,34 @@ test('row 10: thousands of declared namespaces over thousands of elements are re
   assert.match(text, /more than 32 declarations of namespaces in force at once/);
 });
 
-test('row 10: declarations that add up from element to element are refused too', () => {
+test('row 10: too many namespace declarations over nested elements are refused too', () => {
   const nested = `${times(20, (i) => `<a xmlns:p${i}="u" xmlns:q${i}="v">`)}${'</a>'.repeat(20)}`;
   refused(nested, /more than 32 declarations/);
 });
 
-test('row 10: too many elements, and too many attributes, are refused with their bound', () => {
+test('row 10: too many elements or attributes are refused, and the error names the limit', () => {
   refused(`<r>${'<a/>'.repeat(LIMITS.elements)}</r>`, /more than 5000 elements/);
   const attributes = times(LIMITS.attributes / 5 + 1, () => '<a b="" c="" d="" e="" f=""/>');
   refused(`<r>${attributes}</r>`, /more than 10000 attributes/);
 });
 
-test('row 10: elements that are too deep are refused with their bound, closed or not', () => {
+test('row 10: elements that are nested too deep, closed or not, are refused, and the error names the limit', () => {
   const deep = LIMITS.depth + 10;
   refused(`${'<a>'.repeat(deep)}${'</a>'.repeat(deep)}`, /nested more than 32 deep/);
   refused('<a>'.repeat(deep), /ends before all of its elements are closed/);
 });
 
-test('row 10: what an element costs does not grow with the namespaces in force', async () => {
+test('row 10: the cost of an element does not grow with the number of declared namespaces', async () => {
   const document = (count: number) => `<r${declarations(count)}>${'<a/>'.repeat(4000)}</r>`;
   const [none, all] = [document(0), document(LIMITS.declarations)];
-  // What is done for the first time is not the document's cost.
+  // The first run also compiles code, which is not a cost of the document.
   parse(all);
   const without = await allocatedBytes(() => parse(none));
   const within = await allocatedBytes(() => parse(all));
   assert.ok(within < 1.25 * without, `${within} bytes, ${without} without declarations`);
 });
 
-/** Everything that may stand often in a document, a byte at a time; each is well-formed. */
+/** Everything that may be repeated in a document; each is well-formed. */
 const REPEATED: Readonly<Record<string, (count: number) => string>> = {
   elements: (count) => `<r>${'<a></a>'.repeat(count)}</r>`,
   'elements of many names': (count) => `<r>${times(count, (i) => `<a${i}/>`)}</r>`,
@@ -73,7 +73,7 @@ for (const [what, document] of Object.entries(REPEATED)) {
     parse(twice);
     const half = await allocatedBytes(() => parse(once));
     const whole = await allocatedBytes(() => parse(twice));
-    assert.ok(whole < 2.6 * half, `${whole} bytes for twice what costs ${half}`);
+    assert.ok(whole < 2.6 * half, `${whole} bytes for twice the input that costs ${half}`);
   });
 }
 
@@ -87,7 +87,7 @@ test('row 10: a filter with as many parameters as 128 KB can hold is read', asyn
       `<Filter i:type="SqlFilter"><SqlExpression>a=@1</SqlExpression><Parameters>${pair.repeat(count)}</Parameters></Filter>`,
     ),
   });
-  // The elements were read: what is wrong is what they say.
+  // The elements were read: the error is in their content.
   assert.match(text, /is in Parameters twice/);
 });
 
