@@ -1,17 +1,17 @@
-/** Which engine answers a process of tests: the one that decides what is right, or the quicker one. */
+/** Which engine a test process uses: the reference engine (`judge`), or the faster one (`quick`). */
 export type EngineRole = 'judge' | 'quick';
 
-/** Files of tests that share a process. */
+/** Test files that share a process. */
 export interface Group {
   readonly name: string;
   readonly files: readonly string[];
   readonly engine: EngineRole;
-  /** Whether its process waits most of the time, for processes that it starts. */
+  /** Whether its process mostly waits for processes that it starts. */
   readonly waits: boolean;
 }
 
-interface Room {
-  /** How the paths of its files begin. */
+interface Folder {
+  /** The beginning of the paths of its files. */
   readonly prefix: string;
   readonly filesPerProcess: number;
   readonly engine: EngineRole;
@@ -19,13 +19,12 @@ interface Room {
 }
 
 /**
- * In the order in which they begin, except that those that wait alternate with the others: the
- * longest first, since the last one leaves the other cores idle. A process costs about a second of
- * processor time before its code is warm, so most files share one; files that take long, or start
- * processes, have one each. Only DynamoDB Local judges what concerns storage; where the subject is
- * something else, the quicker engine saves time.
+ * In the order in which they start, except that those that wait alternate with the others: the longest first,
+ * because at the end the other cores are idle. A process costs about a second of processor time before its
+ * code is warm, so most files share one; files that take long, or start processes, have one each. DynamoDB
+ * Local is the reference for all tests of storage; for other subjects the faster engine saves time.
  */
-const ROOMS: readonly Room[] = [
+const FOLDERS: readonly Folder[] = [
   { prefix: 'test/local/npm-start', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/interop/restart/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/local/', filesPerProcess: 1, engine: 'quick', waits: true },
@@ -40,7 +39,7 @@ const ROOMS: readonly Room[] = [
   { prefix: 'test/', filesPerProcess: 14, engine: 'judge' },
 ];
 
-/** Fill the tables of their process, which other tests read as a whole. */
+/** Tests that fill the tables, and so do not share a process with tests that read whole tables. */
 const FILLING =
   /\/(answer-\w[\w-]*|budgets|competing-receivers|full-entities|partitions-full)\.test\.ts$/;
 
@@ -48,10 +47,10 @@ const FILLING =
 export function groupsOf(files: readonly string[]): readonly Group[] {
   const groups: Group[] = [];
   let left = files;
-  for (const room of ROOMS) {
-    const inRoom = left.filter((file) => file.startsWith(room.prefix));
-    left = left.filter((file) => !inRoom.includes(file));
-    groups.push(...divide(room, inRoom));
+  for (const one of FOLDERS) {
+    const inFolder = left.filter((file) => file.startsWith(one.prefix));
+    left = left.filter((file) => !inFolder.includes(file));
+    groups.push(...divide(one, inFolder));
   }
   const waiting = groups.filter(({ waits }) => waits);
   const others = groups.filter(({ waits }) => !waits);
@@ -61,9 +60,9 @@ export function groupsOf(files: readonly string[]): readonly Group[] {
   ]).flat();
 }
 
-/** Neighbours take about as long as each other, so they go to different processes. */
+/** Neighbouring files take about the same time, so they are dealt to different processes. */
 function divide(
-  { prefix, filesPerProcess, engine, waits = false }: Room,
+  { prefix, filesPerProcess, engine, waits = false }: Folder,
   files: readonly string[],
 ): Group[] {
   const alone = files.filter((file) => filesPerProcess === 1 || FILLING.test(file));

@@ -1,7 +1,7 @@
-/** The variable of the environment by which `npm run test:more` tells its tests. */
+/** The environment variable that `npm run test:more` sets for its tests. */
 export const MORE_VARIABLE = 'DYNABUS_MORE_TESTS';
 
-/** Whether tests do what `npm test` leaves to `npm run test:more`. */
+/** Whether `npm run test:more` runs, which includes the slower tests that `npm test` leaves out. */
 export function isMore(): boolean {
   return process.env[MORE_VARIABLE] !== undefined;
 }

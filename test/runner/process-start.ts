@@ -1,7 +1,7 @@
 import asyncHooks from 'node:async_hooks';
 import { KIND_VARIABLE, testEngines } from './test-engines.ts';
 
-/** Runs first in every process of tests: chooses the engine, and makes `node:test` cheaper. */
+/** Runs first in every test process: chooses the engine, and makes `node:test` cheaper. */
 
 const script = process.argv[1] ?? '';
 const engine = testEngines()?.[script.includes('.quick.') ? 'quick' : 'judge'];
@@ -12,10 +12,9 @@ if (engine !== undefined) {
 await loadTestRunner();
 
 /**
- * `node:test` asks in which test it is when a test is registered and when a stray error arises. To
- * know, it follows the birth and death of every promise and socket, which took a fifth of the
- * processor time of all tests. An `AsyncLocalStorage` tells the same for a small part of that, so
- * `node:test` is given one while it is loaded.
+ * `node:test` needs the current test when a test is registered and when an uncaught error occurs. To know it,
+ * `node:test` hooks the creation and destruction of every promise and socket, which took a fifth of the
+ * processor time of all tests. An `AsyncLocalStorage` is much cheaper, so `node:test` gets one while it loads.
  */
 async function loadTestRunner(): Promise<void> {
   const { AsyncLocalStorage, AsyncResource, createHook, executionAsyncId } = asyncHooks;

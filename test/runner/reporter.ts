@@ -5,11 +5,11 @@ import { spec as Spec, tap } from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * What `npm test` prints: TAP where a program reads, the runner's own `spec` on a terminal. Tests are
- * named by their place in the source, not in the bundle, and the slowest files come before the tally.
+ * The output of `npm test`: TAP for programs, the `spec` reporter of the runner on a terminal. Places of tests
+ * are those in the source, not in the bundle, and the slowest files precede the summary.
  */
 
-/** What is used of an event of the test runner. */
+/** The fields of a test runner's event that the reporter uses. */
 interface TestEvent {
   readonly type: string;
   readonly data: EventData;
@@ -31,8 +31,8 @@ interface Place {
 }
 
 const SLOWEST_SHOWN = 10;
-/** How the runner's tally begins. */
-const TALLY = /^tests \d+$/;
+/** The first line of the runner's summary. */
+const SUMMARY_START = /^tests \d+$/;
 const ROOT = `${process.cwd()}/`;
 
 // biome-ignore lint/style/noDefaultExport: node:test takes the default export of a reporter.
@@ -49,23 +49,27 @@ async function* withSlowest(source: AsyncIterable<TestEvent>): AsyncGenerator<Te
   for await (const event of source) {
     const { type, data } = inSource(event);
     if (type === 'test:pass' || type === 'test:fail') times.add(data);
-    if (type === 'test:diagnostic' && data.nesting === 0 && TALLY.test(data.message ?? '')) {
+    if (
+      type === 'test:diagnostic' &&
+      data.nesting === 0 &&
+      SUMMARY_START.test(data.message ?? '')
+    ) {
       yield* times.slowest().map((message) => ({ type, data: { ...data, message } }));
     }
     yield { type, data };
   }
 }
 
-/** How long the tests of each file took. */
+/** Adds up the durations of the tests of each file. */
 class FileTimes {
   readonly #msByFile = new Map<string, number>();
-  /** By nesting: of the tests whose parent has not ended. */
+  /** By nesting level: the time of the tests whose parent has not ended. */
   readonly #innerMs: number[] = [];
 
-  /** Takes the end of a test, which comes after the ends of those inside it. */
+  /** Records the end of a test, which follows the ends of the tests in it. */
   add({ nesting = 0, file = '', details }: EventData): void {
     const ms = details?.duration_ms ?? 0;
-    // A suite is often registered by a helper, so that its place says nothing.
+    // The place of a suite is often in a helper, not in the test file.
     const own = details?.type === 'suite' ? 0 : Math.max(0, ms - (this.#innerMs[nesting + 1] ?? 0));
     this.#innerMs.length = nesting + 1;
     this.#innerMs[nesting] = (this.#innerMs[nesting] ?? 0) + ms;
@@ -86,7 +90,7 @@ function inSource({ type, data }: TestEvent): TestEvent {
 
 const maps = new Map<string, SourceMap | undefined>();
 
-/** The place that a bundler has made another one of; the same place where there was none. */
+/** The source place of a place in a bundle; the same place for other files. */
 function sourceOf(place: Place): Place {
   const { file, line, column } = place;
   if (!maps.has(file)) maps.set(file, readMap(file));

@@ -4,11 +4,11 @@ import { StartupError } from '../../local/startup-error.ts';
 import type { EngineRole } from './groups.ts';
 import { enginesVariable, type TestEngine } from './test-engines.ts';
 
-/** The engines of a run of the tests. */
+/** The engines of a test run. */
 export interface StartedEngines {
-  /** As users are told. */
+  /** The names to print. */
   readonly names: string;
-  /** By which the processes of tests find the engines. */
+  /** Environment variables by which test processes find the engines. */
   readonly variables: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -20,8 +20,8 @@ const KINDS: Readonly<Record<EngineRole, EngineKind>> = {
 const OTHER_ROLE: Readonly<Record<EngineRole, EngineRole>> = { judge: 'quick', quick: 'judge' };
 
 /**
- * Starts the engines that tests need. Where the environment names an engine, or only one of the two
- * can run here, it serves all tests. `isExchanged` = each takes the place of the other. Throws StartupError.
+ * Starts the engines that tests need. If the environment names an engine, or only one of the two can run here,
+ * it serves all tests. `isExchanged` swaps the two engines. Throws StartupError.
  */
 export async function startTestEngines(
   roles: ReadonlySet<EngineRole>,

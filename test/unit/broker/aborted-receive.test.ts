@@ -20,7 +20,7 @@ const wakeUps: WakeUps = {
 
 for (const requiresSession of [false, true]) {
   const where = requiresSession ? 'in a session' : 'without a session';
-  test(`a receive ${where} claims nothing for who has gone while its right was confirmed`, async () => {
+  test(`a receive ${where} claims nothing if the client disconnects during the check of its right`, async () => {
     const claims: unknown[] = [];
     const gone = new AbortController();
     const parts: BrokerParts = Object.assign(Object.create(null), {
@@ -46,8 +46,8 @@ for (const requiresSession of [false, true]) {
 }
 
 for (const asked of [{ sessionId: 's' }, {}]) {
-  const which = 'sessionId' in asked ? 'a session that is named' : 'the next session';
-  test(`${which} is not locked for who has gone while the right was confirmed`, async () => {
+  const which = 'sessionId' in asked ? 'a named session' : 'the next session';
+  test(`${which} is not locked if the client disconnects during the check of its right`, async () => {
     const locks: unknown[] = [];
     const gone = new AbortController();
     const parts: BrokerParts = Object.assign(Object.create(null), {

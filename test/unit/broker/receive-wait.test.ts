@@ -6,7 +6,7 @@ import { ReceiveWait } from '../../../shared/broker/receive/receive-wait.ts';
 const NOW = 1_000_000;
 const WAIT_MS = 60_000;
 
-/** Notes what is asked of it; every wait is over at once. */
+/** Records calls; every wait ends at once. */
 class NotedWakeUps implements WakeUps {
   readonly isClosing = false;
   readonly noted: string[] = [];
@@ -20,20 +20,20 @@ class NotedWakeUps implements WakeUps {
       within: (ms) => {
         if (Number.isFinite(ms)) note(`within ${ms}`);
       },
-      foundNothing: () => note('looked in vain'),
+      foundNothing: () => note('found nothing'),
       cancel: () => note('cancelled'),
     };
   }
 }
 
-function startVigil(waitMs = WAIT_MS, signal?: AbortSignal) {
+function startWait(waitMs = WAIT_MS, signal?: AbortSignal) {
   const wakeUps = new NotedWakeUps();
   const parts = { wakeUps, clock: { now: () => NOW }, monotonicNow: () => 0 };
   return { wait: new ReceiveWait(parts, waitMs, signal), noted: wakeUps.noted };
 }
 
-test('who ends while it listens, or after it was woken, says so', async () => {
-  const { wait, noted } = startVigil();
+test('a receive that ends cancels its wake-ups, both the pending one and the one that woke it', async () => {
+  const { wait, noted } = startWait();
   assert.equal(wait.listen([]), true);
   await wait.pause();
   assert.equal(wait.listen([]), true);
@@ -41,32 +41,32 @@ test('who ends while it listens, or after it was woken, says so', async () => {
   assert.deepEqual(noted, ['1 cancelled', '0 cancelled']);
 });
 
-test('who waits again after a look has looked in vain', async () => {
-  const { wait, noted } = startVigil();
+test('a receive that waits again after a wake-up reports that it found nothing', async () => {
+  const { wait, noted } = startWait();
   wait.listen([]);
   await wait.pause();
   wait.listen([]);
   await wait.pause();
-  assert.deepEqual(noted, ['0 looked in vain']);
+  assert.deepEqual(noted, ['0 found nothing']);
 });
 
-test('a look comes when something is known to change, unless that should have been already', async () => {
-  const { wait, noted } = startVigil();
+test('a receive wakes up when a change is due, unless that time is already over', async () => {
+  const { wait, noted } = startWait();
   wait.listen([]);
   await wait.pause(NOW + 700);
   assert.deepEqual(noted, ['0 within 700']);
   wait.listen([]);
   await wait.pause(NOW);
-  assert.deepEqual(noted, ['0 within 700', '0 looked in vain']);
+  assert.deepEqual(noted, ['0 within 700', '0 found nothing']);
 });
 
-test('without time to wait nobody listens', () => {
-  assert.equal(startVigil(0).wait.listen([]), false);
+test('a receive without waiting time does not listen', () => {
+  assert.equal(startWait(0).wait.listen([]), false);
 });
 
-test('who gives up while it looks leaves to others what has woken it', async () => {
+test('an aborted receive cancels the wake-up that woke it, which then goes to another receive', async () => {
   const giving = new AbortController();
-  const { wait, noted } = startVigil(WAIT_MS, giving.signal);
+  const { wait, noted } = startWait(WAIT_MS, giving.signal);
   wait.listen([]);
   await wait.pause();
   wait.listen([]);

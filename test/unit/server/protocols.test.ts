@@ -7,7 +7,7 @@ import { UnprovedConnections } from '../../../server/unproved-connections.ts';
 
 const SILENT_MS_MAX = 30_000;
 
-/** A port on which protocols are told apart, and what was served there. */
+/** A port for several protocols, and the names of those that were served. */
 async function startPort(t: TestContext) {
   const served: string[] = [];
   const serve = (name: string) => (socket: Socket) => {
@@ -46,7 +46,7 @@ async function startPort(t: TestContext) {
   return { protocols, served, connected };
 }
 
-test('the first bytes tell who serves', async (t) => {
+test('the first bytes of a connection determine its protocol', async (t) => {
   const { served, connected } = await startPort(t);
   for (const first of ['AMQP\x03\x01\x00\x00', 'GET / HTTP/1.1\r\n\r\n']) {
     const client = await connected();
@@ -56,7 +56,7 @@ test('the first bytes tell who serves', async (t) => {
   assert.deepEqual(served, ['amqp', 'http']);
 });
 
-test('without a certificate a client that begins TLS is sent away', async (t) => {
+test('without a certificate a client that begins TLS is disconnected', async (t) => {
   const { served, connected } = await startPort(t);
   const client = await connected();
   client.write(Uint8Array.of(0x16, 3, 1, 0, 1, 1));
@@ -64,7 +64,7 @@ test('without a certificate a client that begins TLS is sent away', async (t) =>
   assert.deepEqual(served, []);
 });
 
-test('who says nothing for half a minute is sent away', async (t) => {
+test('a client that sends nothing for half a minute is disconnected', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { connected } = await startPort(t);
   const [silent, other] = [await connected(), await connected()];
@@ -77,7 +77,7 @@ test('who says nothing for half a minute is sent away', async (t) => {
   await closed;
 });
 
-test('closing ends the connections on which nothing was said yet', async (t) => {
+test('closing ends the connections that have sent nothing yet', async (t) => {
   const { protocols, connected } = await startPort(t);
   const silent = await connected();
   const closed = once(silent, 'close');

@@ -13,7 +13,7 @@ function version6(source: string): Buffer {
   return proxyHeaderOf(0x21, 0x21, Buffer.from(`${source}${VERSION6}c3501628`, 'hex'));
 }
 
-test('a header tells the address of the client, in either version of IP', () => {
+test('a header has the address of the client, in either version of IP', () => {
   const header = proxyHeader('192.0.2.7');
   const whole = { kind: 'whole', bytes: header.byteLength };
   assert.deepEqual(readProxyHeader(header), { ...whole, client: '192.0.2.7' });
@@ -26,13 +26,13 @@ test('a header tells the address of the client, in either version of IP', () => 
   assert.deepEqual(readProxyHeader(version6(MAPPED)), { ...six, client: '192.0.2.7' });
 });
 
-test('what follows the addresses is passed over, as the load balancer fills it in', () => {
+test('the fields that the load balancer adds after the addresses are ignored', () => {
   const header = proxyHeader('192.0.2.7', Buffer.alloc(72));
   const whole = { kind: 'whole', bytes: header.byteLength, client: '192.0.2.7' };
   assert.deepEqual(readProxyHeader(header), whole);
 });
 
-test('a load balancer that speaks for itself names no client', () => {
+test('a header without addresses, as in health checks of the load balancer, has no client', () => {
   assert.deepEqual(readProxyHeader(localHeader()), { kind: 'whole', bytes: 16 });
   const withAddresses = proxyHeaderOf(0x20, 0x11, Buffer.alloc(12));
   assert.deepEqual(readProxyHeader(withAddresses), { kind: 'whole', bytes: 28 });
@@ -40,7 +40,7 @@ test('a load balancer that speaks for itself names no client', () => {
   assert.deepEqual(readProxyHeader(unspecified), { kind: 'whole', bytes: 16 });
 });
 
-test('anything else is no header, or a malformed one', () => {
+test('other bytes are no header, or a malformed one', () => {
   const wrong: readonly (readonly [string, Buffer, string])[] = [
     ['HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'absent'],
     ['AMQP', Buffer.from('AMQP\0\x01\0\0'), 'absent'],
@@ -58,7 +58,7 @@ test('anything else is no header, or a malformed one', () => {
   assert.equal(readProxyHeader(proxyHeaderOf(0x21, 0x11, Buffer.alloc(MAX - 16))).kind, 'whole');
 });
 
-test('a header may come byte by byte, and a length that is too large is refused before its bytes came', () => {
+test('a header may arrive byte by byte, and too large a length is refused before its bytes arrive', () => {
   const header = proxyHeader('192.0.2.7', Buffer.alloc(72));
   for (let length = 0; length < header.byteLength; length++) {
     assert.equal(readProxyHeader(header.subarray(0, length)).kind, 'incomplete');
@@ -67,7 +67,7 @@ test('a header may come byte by byte, and a length that is too large is refused 
   assert.equal(readProxyHeader(claimed).kind, 'malformed');
 });
 
-test('whatever comes, no more is waited for than a header may have', () => {
+test('no input makes the reader wait for more bytes than the longest header has', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 2 * MAX }).map((any) => Buffer.from(any)),
     fc

@@ -8,7 +8,7 @@ import { PiecewiseTlsSocket } from '../../../server/tls/tls-pieces.ts';
 
 type Written = Parameters<Socket['_write']>;
 
-test('what is sent over TLS is encrypted in pieces, and arrives whole', async (t) => {
+test('output over TLS is encrypted in pieces, and arrives complete', async (t) => {
   const { certificate, key } = makeCertificate(Date.now());
   const secureContext = createSecureContext({ cert: certificate, key });
   const text = Array.from({ length: 100_000 }, (_, index) => index).join();
@@ -20,7 +20,7 @@ test('what is sent over TLS is encrypted in pieces, and arrives whole', async (t
   });
   const server = createServer((outer) => {
     const socket = new PiecewiseTlsSocket(outer, { isServer: true, secureContext });
-    // A text, bytes, and several at once.
+    // A text, bytes, and several writes at once.
     socket.write(text);
     socket.write(Buffer.from(text));
     for (const part of ['é', text, 'end']) socket.write(part);

@@ -7,7 +7,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
 const { otherConnectionsBeforeRight } = BUDGETS.process;
 
-test('of connections without a right the oldest makes room; those with one stay', async () => {
+test('a new unauthorized connection replaces the oldest one; authorized connections stay', async () => {
   const connections = new UnprovedConnections();
   const [proved, oldest, ended] = [new PassThrough(), new PassThrough(), new PassThrough()];
   for (const socket of [proved, oldest, ended]) connections.add(socket);
@@ -23,7 +23,7 @@ test('of connections without a right the oldest makes room; those with one stay'
   assert.ok(![proved, ...others].some(({ destroyed }) => destroyed));
 });
 
-test('a connection that has closed before takes no place', async () => {
+test('a connection that has already closed does not count', async () => {
   const connections = new UnprovedConnections();
   const gone = new PassThrough();
   gone.destroy();
@@ -37,7 +37,7 @@ test('a connection that has closed before takes no place', async () => {
   );
 });
 
-test('what waits for a turn is forgotten with its connection', async () => {
+test('input that waits for a turn is dropped with its connection', async () => {
   const connections = new UnprovedConnections(() => 0);
   const parsed: number[] = [];
   const sockets = Array.from({ length: 100 }, () => new PassThrough());
@@ -53,10 +53,10 @@ test('what waits for a turn is forgotten with its connection', async () => {
 });
 
 for (const [who, isProved, ms] of [
-  ['strangers', false, BUDGETS.turnPiecesBeforeRightMs],
-  ['those with a right', true, BUDGETS.turnPiecesMs],
+  ['unauthorized clients', false, BUDGETS.turnPiecesBeforeRightMs],
+  ['authorized clients', true, BUDGETS.turnPiecesMs],
 ] as const) {
-  test(`row 27: of pieces of ${who} that are parsed slowly, few are parsed in a turn`, async () => {
+  test(`row 27: of slowly parsed pieces of ${who}, few are parsed in each turn`, async () => {
     let now = 0;
     const connections = new UnprovedConnections(() => now);
     const perTurn = [0];

@@ -41,21 +41,21 @@ function startStore() {
   };
 }
 
-test('where nothing is known, nothing changes without anybody’s doing', () => {
+test('without known locks or due times, a log has no time at which it changes by itself', () => {
   const { changesAt, dueAt } = startStore();
   assert.equal(changesAt(MAIN), NEVER);
   dueAt(MAIN, undefined);
   assert.equal(changesAt(MAIN), NEVER);
 });
 
-test('the end of the first lock changes a log', () => {
+test('a log changes when its first lock ends', () => {
   const { changesAt, lockedUntil } = startStore();
   lockedUntil(MAIN, NOW + 300);
   assert.equal(changesAt(MAIN), NOW + 300);
   assert.equal(changesAt(DEAD), NEVER);
 });
 
-test('a scheduled message that comes due changes the main log, also of a session', () => {
+test('the main log, also of a session, changes when a scheduled message becomes due', () => {
   const { changesAt, lockedUntil, dueAt } = startStore();
   lockedUntil(MAIN, NOW + 300);
   dueAt(MAIN, NOW + 200);

@@ -8,7 +8,7 @@ const START = 1_000_000;
 const LOCK_MS = 60_000;
 const TARGETS = 8;
 
-/** A receive of one message from each of some blocks, for each of which its turn comes so much later. */
+/** A receive of one message from each of several blocks; each block waits `waitMs` for its turn. */
 function slowReceive(waitMs: number, isWanted = () => true) {
   let now = START;
   const next = async () => {
@@ -37,7 +37,7 @@ test('each lock of a receive begins when it is written', async () => {
   assert.equal(locks.length, TARGETS);
 });
 
-test('a receive whose first lock has waited for long locks no more', async () => {
+test('a receive that has waited long since its first lock locks no more messages', async () => {
   for (const waitMs of [LOCK_MS / 10, LOCK_MS, 10 * LOCK_MS]) {
     const locks = (await slowReceive(waitMs)).map((got) => got?.lockedUntil ?? 0);
     const [first = 0, last = 0] = [locks[0], locks.at(-1)];
@@ -46,7 +46,7 @@ test('a receive whose first lock has waited for long locks no more', async () =>
   }
 });
 
-test('nothing is claimed that nobody wants any more', async () => {
+test('a receive that no longer wants messages claims none', async () => {
   assert.equal((await slowReceive(0, () => false)).length, 0);
   let left = 3;
   assert.equal((await slowReceive(0, () => left-- > 0)).length, 3);

@@ -16,7 +16,7 @@ const message = (more: Partial<Message> = {}): Message => ({
   ...more,
 });
 
-/** Bytes come back as Buffers, which are equal to nothing but Buffers; all else must be the same. */
+/** Converts Buffers to byte arrays, which compare as equal; all else stays the same. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Uint8Array.from(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -85,7 +85,7 @@ for (const value of VALUES) {
   });
 }
 
-test('properties may have any name, and keep their order', async () => {
+test('properties keep their names, whatever they are, and their order', async () => {
   const names = ['z', 'a', '', '__proto__', 'constructor', 'toString', 'Größe', '\u0000', '10'];
   const sent = message({
     properties: Object.fromEntries(
@@ -99,7 +99,7 @@ test('properties may have any name, and keep their order', async () => {
   assert.equal(Object.getPrototypeOf(received.properties), Object.prototype);
 });
 
-test('a message keeps all that its sender and the service said of it', async () => {
+test('a message keeps all fields of its sender and of the service', async () => {
   const full: Message = {
     messageId: 'm',
     body: bytes(0, 255),
@@ -129,13 +129,13 @@ test('a message keeps all that its sender and the service said of it', async () 
   assert.deepEqual(await throughStorage([message()]), [message()]);
 });
 
-test('what an absent message leaves is its place', async () => {
+test('an absent message keeps its place', async () => {
   const list = [undefined, message({ messageId: 'a' }), undefined, message({ messageId: 'b' })];
   assert.deepEqual(await throughStorage(list), list);
   assert.deepEqual(await throughStorage([]), []);
 });
 
-test('text and zeros are compressed; what does not shrink is stored as it is', async () => {
+test('text and zeros are compressed; incompressible bytes are stored as they are', async () => {
   const size = async (body: Uint8Array) =>
     (await encodeMessages([message({ body })], brotli)).byteLength;
   assert.ok((await size(new Uint8Array(100_000))) < 200);
@@ -168,7 +168,7 @@ const storedMessage: fc.Arbitrary<Message> = fc
       ) as unknown as Message,
   );
 
-test('any messages come out of storage exactly as they went in', async () => {
+test('all messages are decoded exactly as they were encoded', async () => {
   const list = fc.array(fc.option(storedMessage, { nil: undefined, freq: 8 }), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(list, async (messages) => {

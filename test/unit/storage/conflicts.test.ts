@@ -8,7 +8,7 @@ import { directNetwork, simulatedClients } from '../../simulation/tables/client.
 const KEY = { pk: 'a', sk: 's' };
 const RANDOM = { bytes: (count: number) => new Uint8Array(count) };
 
-/** A document that a transaction holds until the first pause of whoever writes it. */
+/** A document that a transaction locks until the writer pauses for the first time. */
 function heldDocument(): DocumentTable {
   const tables = new TestDatabase();
   tables.put(KEY.sk);
@@ -25,7 +25,7 @@ function heldDocument(): DocumentTable {
   return new DocumentTable(documentClient, TABLE, options);
 }
 
-test('a document that a transaction holds is written a moment later', async () => {
+test('a write of a document that a transaction locks is repeated after a pause', async () => {
   const update = { UpdateExpression: 'SET n = :n', ExpressionAttributeValues: { ':n': 1 } };
   assert.equal((await heldDocument().update(KEY, update)).done, true);
   assert.equal((await heldDocument().delete(KEY)).done, true);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DueTimes } from '../../../shared/storage/scheduling/due-times.ts';
 import { agesBy } from '../../support/ages.ts';
 
-/** More logs than a process remembers. */
+/** More logs than a process caches. */
 const LOGS = 15_000;
 
 function start() {
@@ -16,7 +16,7 @@ function start() {
   return { dueTimes, read };
 }
 
-test('of two reads that overlap the earlier due time is kept', () => {
+test('of two overlapping reads, the earlier due time is kept', () => {
   const { dueTimes, read } = start();
   const readAt = dueTimes.now();
   read('log', 5);
@@ -24,7 +24,7 @@ test('of two reads that overlap the earlier due time is kept', () => {
   assert.equal(dueTimes.isDue('log', 5), true);
 });
 
-test('a read that overlaps one whose result was forgotten is not noted', () => {
+test('the result of a read that began before its entry was forgotten is not kept', () => {
   const { dueTimes, read } = start();
   const readAt = dueTimes.now();
   read('log', 5);
@@ -33,7 +33,7 @@ test('a read that overlaps one whose result was forgotten is not noted', () => {
   assert.equal(dueTimes.isDue('log', 5), 'unknown');
 });
 
-test('forgetting logs that were used least recently does not reject reads that are under way', () => {
+test('results of reads under way are kept even when the least recently used logs are forgotten', () => {
   const { dueTimes, read } = start();
   for (let other = 0; other < LOGS; other++) {
     const readAt = dueTimes.now();

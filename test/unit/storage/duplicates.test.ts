@@ -47,7 +47,7 @@ test('records and decisions are read as they were written', () => {
   }
 });
 
-test('no record goes before it has ended, and no decision until a day later', () => {
+test('a record is kept until it expires, and a decision for a day longer', () => {
   const record = toRecordItem(ENTITY, 'm', { until: UNTIL, name: NAME });
   const decision = toDecisionItem(ENTITY, NAME, { isStored: false }, UNTIL);
   const second = Number(record[GARBAGE_AFTER]?.N);
@@ -55,7 +55,7 @@ test('no record goes before it has ended, and no decision until a day later', ()
   assert.equal(Number(decision[GARBAGE_AFTER]?.N), second + DAY_SECONDS);
 });
 
-test('the largest record and the largest decision are one write unit each', () => {
+test('the largest record and the largest decision cost one write unit each', () => {
   const longest = '€'.repeat(128);
   const key = duplicateKeyOf(message(longest, { sessionId: longest }), SPREAD) ?? '';
   const number = (15n << 48n) | 0xffff_ffff_ffffn;
@@ -67,7 +67,7 @@ test('the largest record and the largest decision are one write unit each', () =
   assert.ok(itemSize(decision) <= 1024, `${itemSize(decision)} bytes`);
 });
 
-test('the number of a message of a batch counts those before it that were stored', () => {
+test('the number of a message in a batch counts the stored messages before it', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }), (isDropped) => {
       const places = [...isDropped.keys()].filter((place) => isDropped[place]);
@@ -80,7 +80,7 @@ test('the number of a message of a batch counts those before it that were stored
   );
 });
 
-test('in a partitioned entity two messages have one key only if both id and key are equal', () => {
+test('in a partitioned entity two messages are duplicates only if both id and partition key are equal', () => {
   const text = fc.string({ maxLength: 3, unit: fc.constantFrom('a', '1', ':', '') });
   const key = fc.oneof(
     fc.constant({}),
@@ -102,13 +102,13 @@ test('in a partitioned entity two messages have one key only if both id and key 
   );
 });
 
-test('without partitions the id is the key, and without an id there is none', () => {
+test('without partitions the message id is the duplicate key, and without an id there is none', () => {
   assert.equal(duplicateKeyOf(message('m', { partitionKey: 'k' }), WHOLE), 'm');
   assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), WHOLE), undefined);
   assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), SPREAD), undefined);
 });
 
-test('of equal keys each place knows the first', () => {
+test('each place of a batch maps to the first place with an equal key', () => {
   assert.deepEqual(
     firstOccurrences(['a', undefined, 'b', 'a', undefined, 'a']),
     [0, 1, 2, 0, 4, 0],

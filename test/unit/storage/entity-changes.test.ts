@@ -17,13 +17,13 @@ const fails = async () => {
   throw unknownOutcome();
 };
 
-test('a change of unknown outcome waits until all leases have ended, as it may have been made', async () => {
+test('a change with an unknown outcome waits until all leases have ended, since it may have been made', async () => {
   const { calls, changes } = start();
   await assert.rejects(changes.madeKnown('q', fails));
   assert.deepEqual(calls, ['forget q', 'leases ended']);
 });
 
-test('a change that was refused waits for no lease', async () => {
+test('a refused change waits for no lease', async () => {
   const { calls, changes } = start();
   assert.equal(await changes.madeKnown('q', async () => false), false);
   assert.deepEqual(calls, ['forget q']);

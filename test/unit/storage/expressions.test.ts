@@ -29,7 +29,7 @@ const OTHER = Uint8Array.of(1, 9, 9, 9, 9, 9, 9);
 const LOCKED: Slot = { deliveries: 1, heldUntil: NOW + 1, tag: TAG };
 const BY_LOCK = { kind: 'locked', tag: TAG, now: NOW } as const;
 
-test('one change is one clause, on a condition on its own slot', () => {
+test('one change is one clause, with a condition on its own slot', () => {
   const change: SlotChange = { number: 10, when: BY_LOCK, effect: { kind: 'remove' } };
   assert.deepEqual(blockUpdate([change]), {
     UpdateExpression: 'REMOVE #s.#_A',
@@ -39,7 +39,7 @@ test('one change is one clause, on a condition on its own slot', () => {
   });
 });
 
-test('changes of several slots become one write whose values are shared', () => {
+test('changes of several slots become one write that shares equal values', () => {
   const seen: Slot = { deliveries: 0 };
   const update = blockUpdate([
     { number: 0, when: { kind: 'unchanged', slot: seen }, effect: { kind: 'set', slot: LOCKED } },
@@ -56,7 +56,7 @@ test('changes of several slots become one write whose values are shared', () => 
   assert.equal(Object.keys(update.ExpressionAttributeValues ?? {}).length, 7);
 });
 
-test('a deletion asks besides that no other message is left', () => {
+test('a deletion also requires that the block has no other message', () => {
   const { ConditionExpression, ExpressionAttributeValues } = blockDelete([
     { number: 0, when: BY_LOCK },
     { number: 1, when: BY_LOCK },
@@ -73,13 +73,13 @@ const EFFECTS: readonly SlotEffect[] = [
   { kind: 'release', heldUntil: NOW + 30_000 },
 ];
 
-/** As the service counts: comparisons (BETWEEN x AND y is one), junctions, functions, and every action of an update. */
+/** Counts as the service does: comparisons (BETWEEN x AND y is one), AND, functions, and actions of an update. */
 function operatorsIn(expression: string): number {
   const single = expression.replaceAll(/BETWEEN (\S+) AND/g, 'BETWEEN $1');
   return (single.match(/[=<>]+|\bAND\b|\bBETWEEN\b|\bsize\(|,|\bSET\b|\bREMOVE\b/g) ?? []).length;
 }
 
-/** A full block, in which every slot is as different from the others as it can be. */
+/** A full block whose slots all differ as much as possible. */
 const fullBlock = (): Block => ({
   store: 'live',
   sequence: 1n,
@@ -148,7 +148,7 @@ async function startTable(t: TestContext): Promise<{ table: Table; log: Log }> {
   };
 }
 
-test('slots are named by one letter each, and a block names no more than it can', () => {
+test('the name of each slot is one letter, and a block has no more slots than names', () => {
   const names = Array.from({ length: SLOTS_MAX }, (_, i) => slotName(i));
   assert.equal(new Set(names).size, SLOTS_MAX);
   assert.ok(names.every((name) => name.length === 1));
@@ -169,7 +169,7 @@ const slots = fc
   .dictionary(fc.nat(SLOTS_MAX - 1).map(String), slot, { minKeys: 1, maxKeys: 8 })
   .map((drawn) => new Map(Object.entries(drawn).map(([number, one]) => [Number(number), one])));
 
-test('a block comes out of the database as it went in', async (t) => {
+test('a block is read from the database as it was written', async (t) => {
   const { table, log } = await startTable(t);
   const payloads: readonly Block['payload'][] = [
     { inline: randomBytes(20), parts: 0, offset: 0, bytes: 7 },
@@ -191,7 +191,7 @@ test('a block comes out of the database as it went in', async (t) => {
   );
 });
 
-/** Without the order of slots, which a map in the database does not keep, and without Buffers. */
+/** A comparable form without Buffers, and without the order of slots, which a map in the database loses. */
 function plainBlock(block: Block): unknown {
   const entries = [...block.slots].sort(([a], [b]) => a - b);
   return JSON.parse(
@@ -206,7 +206,7 @@ function plainBlock(block: Block): unknown {
 
 const same = (a: unknown, b: unknown) => fc.stringify(a) === fc.stringify(b);
 
-/** What a write must do, said as simply as it can be. */
+/** The effect of a write, as a simple reference. */
 function model(before: ReadonlyMap<number, Slot>, changes: readonly SlotChange[]) {
   const after = new Map(before);
   for (const { number, when, effect } of changes) {
@@ -239,7 +239,7 @@ function model(before: ReadonlyMap<number, Slot>, changes: readonly SlotChange[]
   return after;
 }
 
-test('a write does all its changes if all conditions hold, and otherwise nothing', async (t) => {
+test('a write makes all its changes if all conditions hold, and otherwise none', async (t) => {
   const { table, log } = await startTable(t);
   const decision = fc.tuple(fc.boolean(), fc.boolean(), fc.constantFrom(...EFFECTS));
   await fc.assert(
@@ -250,7 +250,7 @@ test('a write does all its changes if all conditions hold, and otherwise nothing
         const changes = Array.from(drawn, ([number, seen], i): SlotChange => {
           const [byLock, isStale, effect] = how[i] ?? [false, false, { kind: 'remove' as const }];
           if (byLock) return { number, when: BY_LOCK, effect };
-          // A renewal stands on a lock always: it changes a part of what must be there.
+          // A renewal always has a condition on the lock, because it changes an attribute that must exist.
           const whole = effect.kind === 'extend' ? ({ kind: 'remove' } as const) : effect;
           const slotSeen = isStale && i === 0 ? { ...seen, deliveries: seen.deliveries + 1 } : seen;
           return { number, when: { kind: 'unchanged', slot: slotSeen }, effect: whole };

@@ -19,7 +19,7 @@ const entity = (epoch: number): Entity => ({
   description: QUEUE_DEFAULTS,
 });
 
-/** A cache over a table whose entity changes with each read, and a clock that the test moves. */
+/** A cache over a table whose entity changes at each read, with a clock that the test moves. */
 function start() {
   const state = { now: 0, reads: 0 };
   const cache = new LeaseCache<Entity>(
@@ -31,7 +31,7 @@ function start() {
   return { state, cache, read, epochOf };
 }
 
-/** A read that answers when the test says so. */
+/** A read that the test resolves or rejects. */
 function slowRead() {
   let answer: (found: Entity | undefined) => void = () => {};
   let fail: (error: Error) => void = () => {};
@@ -42,7 +42,7 @@ function slowRead() {
   return { read: () => promise, answer: (e?: Entity) => answer(e), fail: (e: Error) => fail(e) };
 }
 
-test('an entity is read once and then known until its age is over', async () => {
+test('an entity is read once and then cached until its lease ends', async () => {
   const { state, epochOf } = start();
   assert.equal(await epochOf(), 1);
   state.now = LENGTH_MS - 1;
@@ -51,7 +51,7 @@ test('an entity is read once and then known until its age is over', async () => 
   assert.equal(await epochOf(), 2);
 });
 
-test('the age counts from the start of the read, however long it takes', async () => {
+test('the lease begins with the start of the read, however long it takes', async () => {
   const { state, cache, epochOf } = start();
   const slow = slowRead();
   const first = cache.get('q', slow.read);
@@ -63,13 +63,13 @@ test('the age counts from the start of the read, however long it takes', async (
   assert.equal(await epochOf(), 1);
 });
 
-test('all who ask at once share one read', async () => {
+test('concurrent lookups share one read', async () => {
   const { state, epochOf } = start();
   assert.deepEqual(await Promise.all([epochOf(), epochOf(), epochOf()]), [1, 1, 1]);
   assert.equal(state.reads, 1);
 });
 
-test('what is forgotten is read anew', async () => {
+test('a forgotten entity is read again', async () => {
   const { cache, epochOf } = start();
   await epochOf();
   cache.forget('other');
@@ -78,7 +78,7 @@ test('what is forgotten is read anew', async () => {
   assert.equal(await epochOf(), 2);
 });
 
-test('a read that was under way when its entity was forgotten is not kept', async () => {
+test('a read during which its entity is forgotten is not cached', async () => {
   const { cache, epochOf } = start();
   const slow = slowRead();
   const first = cache.get('q', slow.read);
@@ -90,13 +90,13 @@ test('a read that was under way when its entity was forgotten is not kept', asyn
   assert.equal(await epochOf(), 1);
 });
 
-test('that an entity is missing is not remembered', async () => {
+test('a missing entity is not cached', async () => {
   const { cache, epochOf } = start();
   assert.equal(await cache.get('q', () => Promise.resolve(undefined)), undefined);
   assert.equal(await epochOf(), 1);
 });
 
-test('a late answer that an entity was missing does not drop the newer one', async () => {
+test('the late result that an entity is missing does not remove a newer entry', async () => {
   const { cache, epochOf } = start();
   const slow = slowRead();
   const first = cache.get('q', slow.read);
@@ -107,7 +107,7 @@ test('a late answer that an entity was missing does not drop the newer one', asy
   assert.equal(await epochOf(), 1);
 });
 
-test('a failed read fails all who shared it, and the next one reads anew', async () => {
+test('a failed read rejects all lookups that share it, and the next lookup reads again', async () => {
   const { cache, epochOf } = start();
   const slow = slowRead();
   const shared = Promise.allSettled([cache.get('q', slow.read), cache.get('q', slow.read)]);
@@ -119,18 +119,18 @@ test('a failed read fails all who shared it, and the next one reads anew', async
   assert.equal(await epochOf(), 1);
 });
 
-test('entities are kept apart by their keys', async () => {
+test('entities with different keys have different entries', async () => {
   const { cache, read } = start();
   const [one, other] = await Promise.all([cache.get('a', read), cache.get('b', read)]);
   assert.deepEqual([one?.epoch, other?.epoch], [1, 2]);
   assert.equal((await cache.get('a', read))?.epoch, 1);
 });
 
-test('the cache stays within bounds, whatever is asked for', async () => {
+test('the size of the cache is bounded, however many entities are looked up', async () => {
   const { state, cache, read } = start();
   for (let i = 0; i < 50_000; i++) await cache.get(`q${i}`, read);
   assert.equal(state.reads, 50_000);
-  // The newest is still known.
+  // The newest is still cached.
   await cache.get('q49999', read);
   assert.equal(state.reads, 50_000);
 });

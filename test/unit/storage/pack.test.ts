@@ -56,7 +56,7 @@ const pack = (messages: readonly Message[], log = LOG) =>
     reference: () => randomBytes(9).toString('base64url'),
   });
 
-/** The block as it is when every one of its messages is under a lock, late in its life. */
+/** The block with all its messages locked, after many deliveries. */
 function lockedBlock({ parts: _, ...packed }: PackedBlock): Block {
   const lock: Slot = { deliveries: 10, heldUntil: NOW + 300_000, tag: randomBytes(7) };
   return {
@@ -88,14 +88,14 @@ const PACKED: readonly (readonly [string, readonly Message[]])[] = [
 ];
 
 for (const [what, messages] of PACKED) {
-  test(`${what}: blocks stay within one write unit with every message locked`, async () => {
+  test(`${what}: blocks cost one write unit even with every message locked`, async () => {
     for (const packed of await pack(messages)) {
       const size = itemSize(toBlockItem(LOG, lockedBlock(packed)));
       assert.ok(size <= UNIT_BYTES, `${size} bytes with ${packed.slots.size} messages`);
     }
   });
 
-  test(`${what}: the payload holds all messages in order, in items the database takes`, async () => {
+  test(`${what}: the payload holds all messages in order, in items that the database accepts`, async () => {
     const read: unknown[] = [];
     for (const { payload, parts, slots } of await pack(messages)) {
       assert.equal(parts.length, payload.parts);
@@ -135,7 +135,7 @@ for (const [what, messages] of [
     many(200, (i) => message(randomBytes(i % 2 === 0 ? 10_000 : 10))),
   ],
 ] as const) {
-  test(`${what} fit into one transaction, and no block names more than it can`, async () => {
+  test(`${what} fit into one transaction, and no block exceeds its slots`, async () => {
     const blocks = await pack(messages);
     assert.ok(blocks.length <= BLOCKS_PER_SEND_MAX, `${blocks.length} blocks`);
     assert.ok(blocks.every(({ slots }) => slots.size >= 1 && slots.size <= SLOTS_MAX));
@@ -146,7 +146,7 @@ for (const [what, messages] of [
   });
 }
 
-test('a time to live stands once in the block where it is the same for all', async () => {
+test('a time to live that is the same for all messages is stored once in the block', async () => {
   const [same] = await pack(many(3, () => message(randomBytes(9), { timeToLiveMs: 5000 })));
   assert.equal(same?.expiresAt, NOW + 5000);
   assert.ok([...(same?.slots.values() ?? [])].every(({ expiresAt }) => expiresAt === undefined));
@@ -201,7 +201,7 @@ const SHAPES: readonly (readonly [string, (filler: Uint8Array) => Item])[] = [
 ];
 
 for (const [what, shape] of SHAPES) {
-  test(`an item with ${what} is never larger for the engine than we believe`, async (t) => {
+  test(`the computed size of an item with ${what} is never less than that of the engine`, async (t) => {
     const engine = await startEngine(t);
     const make = (length: number): Item => ({
       pk: { S: engine.log.entityId },
@@ -212,13 +212,13 @@ for (const [what, shape] of SHAPES) {
     const full = make(UNIT_BYTES - empty);
     assert.equal(itemSize(full), UNIT_BYTES);
     assert.equal(await unitsOfPut(engine, full), 1);
-    // And not much smaller either, or space would go to waste.
+    // Nor much more, which would waste space.
     assert.equal(await unitsOfPut(engine, make(UNIT_BYTES - empty + 16)), 2);
   });
 }
 
 for (const [what, messages] of PACKED.filter(([, list]) => list.length < 200)) {
-  test(`${what}: the engine charges one unit for each block, all messages locked`, async (t) => {
+  test(`${what}: the engine charges one unit for each block with all messages locked`, async (t) => {
     const engine = await startEngine(t);
     for (const packed of await pack(messages, engine.log)) {
       assert.equal(await unitsOfPut(engine, toBlockItem(engine.log, lockedBlock(packed))), 1);
@@ -227,7 +227,7 @@ for (const [what, messages] of PACKED.filter(([, list]) => list.length < 200)) {
 }
 
 for (const kilobytes of [1, 8, 64, 256]) {
-  test(`the payload of ${kilobytes} KB that nothing can compress costs no unit more than its size`, async (t) => {
+  test(`an incompressible payload of ${kilobytes} KB costs no more units than its size`, async (t) => {
     const { table, meter, log } = await startEngine(t);
     for (let round = 0; round < 3; round++) {
       const [packed, ...others] = await pack([message(randomBytes(kilobytes * KB))], log);

@@ -13,7 +13,7 @@ const LOG = {
 } as const;
 const NAME = 'e.3m0';
 
-test('a look in vain says that nothing is there, unless something came in while it went on', () => {
+test('a query without result marks a partition as empty, unless a message arrived meanwhile', () => {
   const partitionHints = new LocalPartitionHints(agesBy(() => 0));
   partitionHints.noteArrival(NAME);
   assert.equal(partitionHints.mayHaveMessages(LOG), true);

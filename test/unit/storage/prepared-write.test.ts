@@ -16,7 +16,7 @@ function startTable() {
   return { database, meter, table: new Table(client, TABLE, tableOptions(meter)) };
 }
 
-/** Prepared writes that note what the runner calls. */
+/** A prepared write that records the calls of the runner. */
 function prepared(name: string, writes: readonly Write[], calls: string[]): PreparedWrite {
   const note = (what: string) => () => void calls.push(`${name} ${what}`);
   return { writes, announce: note('announce'), done: note('done'), refused: note('refused') };
@@ -24,7 +24,7 @@ function prepared(name: string, writes: readonly Write[], calls: string[]): Prep
 
 const put = (sk: string, condition = {}): Write => ({ put: key(sk), ...condition });
 
-test('several prepared writes are one transaction; each is announced and done', async () => {
+test('several prepared writes become one transaction, and each is announced and finished', async () => {
   const { database, table } = startTable();
   const calls: string[] = [];
   const parts = [prepared('a', [put('1'), put('2')], calls), prepared('b', [put('3')], calls)];
@@ -33,7 +33,7 @@ test('several prepared writes are one transaction; each is announced and done', 
   assert.deepEqual(calls, ['a announce', 'b announce', 'a done', 'b done']);
 });
 
-test('a refused condition names its prepared write; nothing is stored, and all clean up', async () => {
+test('after a failed condition nothing is stored, all writes clean up, and the result names the write', async () => {
   const { database, table } = startTable();
   database.put('2');
   const calls: string[] = [];
@@ -46,7 +46,7 @@ test('a refused condition names its prepared write; nothing is stored, and all c
   assert.deepEqual(calls, ['free refused', 'taken refused']);
 });
 
-test('a single write is no transaction: it costs one unit, whatever it is', async () => {
+test('a single write of any kind is not a transaction, and costs one unit', async () => {
   const { database, meter, table } = startTable();
   const target = { pk: 'a', sk: 'x' };
   const value = { ExpressionAttributeValues: { ':n': { N: '1' } } };
@@ -64,7 +64,7 @@ test('a single write is no transaction: it costs one unit, whatever it is', asyn
   assert.deepEqual(database.query(), ['y']);
 });
 
-test('nothing to write is done without a request', async () => {
+test('an empty write sends no request', async () => {
   const { meter, table } = startTable();
   const calls: string[] = [];
   assert.deepEqual(await run(table, [prepared('a', [], calls)]), { done: true });

@@ -17,7 +17,7 @@ import {
 import { printedBytesOf } from '../../../shared/storage/blocks/printed-bytes.ts';
 import { itemSize, UNIT_BYTES } from '../../../shared/storage/dynamodb/item-size.ts';
 
-/** An instant whose digits take as many bytes as any. */
+/** An instant whose number takes the most bytes. */
 const NOW = 1_999_999_999_999;
 const LOCK: Slot = { deliveries: 10, heldUntil: NOW, tag: randomBytes(7) };
 
@@ -31,7 +31,7 @@ const log = (partition: number, generation: number): Log => ({
 });
 
 let bodies = 0;
-/** Bytes that look random, the same ones in each run: what they are compressed to decides where they lie. */
+/** Pseudo-random bytes, the same in each run, because their compressed size decides where they are stored. */
 const bodyOf = (bytes: number) =>
   createHash('shake256', { outputLength: bytes }).update(String(bodies++)).digest();
 
@@ -65,7 +65,7 @@ function lockedSize(to: Log, { slots, payload, ...rest }: Sized): number {
   return itemSize(toBlockItem(to, expiresAt === undefined ? block : { ...block, expiresAt }));
 }
 
-test('a block tells what its messages print, to two digits and not less', async () => {
+test('a block stores the printed size of its messages, rounded up to two digits', async () => {
   const list = messages(34, 1000);
   const [packed] = await pack(log(0, 0), list);
   assert.ok(packed);
@@ -77,7 +77,7 @@ test('a block tells what its messages print, to two digits and not less', async 
   assert.equal(fromBlockItem(toBlockItem(log(0, 0), block)).payload.printedBytes, printedBytes);
 });
 
-test('a tiny message alone has a block that tells nothing, and counts as little', async () => {
+test('the block of a single tiny message stores no printed size, and counts as small', async () => {
   const list = messages(1, 20);
   const [packed] = await pack(log(0, 0), list);
   assert.ok(packed);
@@ -92,7 +92,7 @@ for (const [partition, generation] of [
   [15, 120],
 ] as const) {
   for (const more of [{}, { timeToLiveMs: 60_000 }]) {
-    test(`partition ${partition}, purged ${generation} times: to tell costs no unit and no slot`, async () => {
+    test(`partition ${partition}, purged ${generation} times: the printed size costs no unit and no slot`, async () => {
       const to = log(partition, generation);
       for (const packed of await pack(to, messages(100, 200, more))) {
         assert.ok(packed.slots.size >= 32);
@@ -102,7 +102,7 @@ for (const [partition, generation] of [
   }
 }
 
-test('a payload that fits into its block lies there, even if the block then cannot tell', async () => {
+test('a payload that fits into its block is stored there, even if the printed size then has no room', async () => {
   const to = log(0, 0);
   let atEdge = 0;
   for (let bytes = 750; bytes < 950; bytes++) {
@@ -115,7 +115,7 @@ test('a payload that fits into its block lies there, even if the block then cann
       continue;
     }
     const all = Buffer.concat([inline, ...packed.parts]);
-    // As the layout measures it: with the name of a payload item and a time to live.
+    // The layout also counts the name of a payload item and a time to live.
     const { bytes: decoded, reference = '' } = packed.payload;
     const payload = { inline: all, reference, parts: 1, offset: 0, bytes: decoded };
     const size = lockedSize(to, { ...packed, payload, expiresAt: NOW });
@@ -124,7 +124,7 @@ test('a payload that fits into its block lies there, even if the block then cann
   assert.equal(atEdge, 3);
 });
 
-test('a full block that shares its payload does not cost another unit to tell', () => {
+test('the printed size does not cost a unit in a full block that shares its payload', () => {
   const to = log(0, 0);
   const place = {
     reference: 'x'.repeat(12),

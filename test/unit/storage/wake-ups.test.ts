@@ -20,21 +20,21 @@ function logNamed(entityId: string): Log {
 
 const LOG = logNamed('queue');
 
-/** Lets waits be told of by number, in the order in which they are woken. */
-class Room {
+/** Numbers the waits, and records the order in which they are woken. */
+class Waits {
   readonly wakeUps = new LocalWakeUps(realScheduler);
   readonly woken: number[] = [];
-  #entered = 0;
+  #count = 0;
 
   wait(log = LOG, ms = LONG_MS) {
-    const number = this.#entered++;
+    const number = this.#count++;
     const arrival = this.wakeUps.wait([log], ms);
     void arrival.done.then(() => this.woken.push(number));
     return arrival;
   }
 
-  /** Who is woken for `ms`, where nobody finds anything: each waits again. */
-  async looksIn(ms: number): Promise<number> {
+  /** Counts the wake-ups during `ms`, if no receive finds anything and each waits again. */
+  async wakeUpsDuring(ms: number): Promise<number> {
     let looks = 0;
     let isOver = false;
     const stay = async () => {
@@ -68,89 +68,89 @@ function stopTime(t: TestContext): void {
   t.after(() => mock.timers.reset());
 }
 
-test('of those who wait on a log the one who waits longest is woken, others stay', async (t) => {
+test('a message wakes the longest wait on its log, and no other', async (t) => {
   stopTime(t);
-  const room = new Room();
-  for (let i = 0; i < 3; i++) room.wait();
-  room.wait(logNamed('other'));
-  room.wakeUps.wake(logName(LOG));
+  const waits = new Waits();
+  for (let i = 0; i < 3; i++) waits.wait();
+  waits.wait(logNamed('other'));
+  waits.wakeUps.wake(logName(LOG));
   await settled();
-  assert.deepEqual(room.woken, [0]);
+  assert.deepEqual(waits.woken, [0]);
 });
 
-test('who was woken and got something lets the next one know; who looked in vain does not', async (t) => {
+test('a woken wait that is cancelled wakes the next one; one that found nothing does not', async (t) => {
   stopTime(t);
-  const room = new Room();
-  const [first, second] = [room.wait(), room.wait(), room.wait()];
-  room.wakeUps.wake(logName(LOG));
+  const waits = new Waits();
+  const [first, second] = [waits.wait(), waits.wait(), waits.wait()];
+  waits.wakeUps.wake(logName(LOG));
   await settled();
   first?.cancel();
   await settled();
-  assert.deepEqual(room.woken, [0, 1]);
+  assert.deepEqual(waits.woken, [0, 1]);
   second?.foundNothing();
   await settled();
-  assert.deepEqual(room.woken, [0, 1]);
+  assert.deepEqual(waits.woken, [0, 1]);
 });
 
-test('who leaves without having been woken disturbs nobody', async (t) => {
+test('cancelling a wait that was not woken wakes no other', async (t) => {
   stopTime(t);
-  const room = new Room();
-  const first = room.wait();
-  room.wait();
+  const waits = new Waits();
+  const first = waits.wait();
+  waits.wait();
   first.cancel();
   await settled();
-  assert.deepEqual(room.woken, [0]);
+  assert.deepEqual(waits.woken, [0]);
 });
 
-test('what comes while the last one is away finds the next one who waits', async (t) => {
+test('a message that arrives while a woken receive reads wakes the next wait', async (t) => {
   stopTime(t);
-  const room = new Room();
-  const first = room.wait();
-  room.wakeUps.wake(logName(LOG));
+  const waits = new Waits();
+  const first = waits.wait();
+  waits.wakeUps.wake(logName(LOG));
   await settled();
-  // It listens again before it looks, as receives do.
-  room.wait();
+  // Like a receive, it waits again before it reads.
+  waits.wait();
   first.foundNothing();
-  room.wakeUps.wake(logName(LOG));
+  waits.wakeUps.wake(logName(LOG));
   await settled();
-  assert.deepEqual(room.woken, [0, 1]);
+  assert.deepEqual(waits.woken, [0, 1]);
 });
 
-test('a wait ends in its time', async (t) => {
+test('a wait ends after its time', async (t) => {
   stopTime(t);
-  const room = new Room();
-  room.wait(LOG, 300);
+  const waits = new Waits();
+  waits.wait(LOG, 300);
   mock.timers.tick(299);
   await settled();
-  assert.deepEqual(room.woken, []);
+  assert.deepEqual(waits.woken, []);
   mock.timers.tick(1);
   await settled();
-  assert.deepEqual(room.woken, [0]);
+  assert.deepEqual(waits.woken, [0]);
 });
 
-test('a hundred who wait look as seldom as one, and less often the longer nothing comes', async (t) => {
+test('a hundred waits read as rarely as one, and less often the longer no message arrives', async (t) => {
   stopTime(t);
-  const room = new Room();
-  const looks = await room.looksIn(60_000);
-  // Within some ten seconds from twice a second to every other second.
-  assert.ok(looks > 25 && looks <= 40, `${looks} looks in a minute`);
+  const waits = new Waits();
+  const looks = await waits.wakeUpsDuring(60_000);
+  // Within about ten seconds, the rate falls from twice a second to every other second.
+  assert.ok(looks > 25 && looks <= 40, `${looks} wake-ups in a minute`);
 });
 
-test('a look is earlier where it is known when there may be something', async (t) => {
+test('a wait ends earlier if the time of the next change is known', async (t) => {
   stopTime(t);
-  const room = new Room();
-  room.wait().within(120);
+  const waits = new Waits();
+  waits.wait().within(120);
   mock.timers.tick(120);
   await settled();
-  assert.deepEqual(room.woken, [0]);
+  assert.deepEqual(waits.woken, [0]);
 });
 
-test('when all is over, everybody goes', async (t) => {
+test('closing ends all waits', async (t) => {
   stopTime(t);
-  const room = new Room();
-  for (let i = 0; i < 3; i++) room.wait();
-  room.wakeUps.close();
+  const waits = new Waits();
+  for (let i = 0; i < 3; i++) waits.wait();
+  waits.wakeUps.close();
   await settled();
-  assert.deepEqual(room.woken, [0, 1, 2]);
-  assert.equal(room.wakeUps.isClosing, true);
+  assert.deepEqual(waits.woken, [0, 1, 2]);
+  assert.equal(waits.wakeUps.isClosing, true);
 });
