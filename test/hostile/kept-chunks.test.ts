@@ -87,7 +87,7 @@ test('row 1: an unanswered attach retains no chunk, and its answer echoes it unc
   };
   assert.equal(await isKept(give()), false);
   assert.deepEqual(peer.said('attach'), []);
-  fixture.letGo();
+  fixture.releaseReads();
   await turns();
   const [answer] = peer.said('attach');
   assert.ok(answer?.source !== undefined && answer.target !== undefined);

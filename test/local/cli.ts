@@ -139,7 +139,7 @@ export function temporaryDirectory(t: TestContext): string {
 export async function until(what: string, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + READY_MS_MAX;
   while (!holds()) {
-    assert.ok(Date.now() < deadline, `Waited in vain until ${what}.`);
+    assert.ok(Date.now() < deadline, `Timed out while waiting until ${what}.`);
     await delay(POLL_MS);
   }
 }

@@ -51,7 +51,7 @@ test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, and no 
 
   log.review(messages);
   t.diagnostic(JSON.stringify(log.outcomes));
-  assert.deepEqual(log.complaints.slice(0, COMPLAINTS_SHOWN), []);
+  assert.deepEqual(log.violations.slice(0, COMPLAINTS_SHOWN), []);
   assert.equal(log.finals, MESSAGES);
   broker.clock.advance({ seconds: LOCK_SECONDS });
   assert.deepEqual(await broker.peekLockMany('race', 10), []);

@@ -1,12 +1,12 @@
 import type { HeapProfiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
 
-/** One sample in so many bytes: fine enough for works of a megabyte. */
+/** Bytes per sample: fine enough to measure work that allocates a megabyte. */
 const SAMPLING_BYTES = 2048;
 
 /**
- * How many bytes some work allocates, those that are collected at once included: a measure of work that
- * does not depend on how fast the machine is. It is an estimate, good to a few per cent.
+ * The bytes that `work` allocates, including those that are collected at once. This measures work
+ * independently of the speed of the machine. It is an estimate, accurate to a few per cent.
  */
 export async function allocatedBytes(work: () => void): Promise<number> {
   const session = new Session();

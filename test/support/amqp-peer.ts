@@ -32,7 +32,7 @@ import { sourceOf, targetOf } from './raw-session.ts';
 const FRAME_BYTES_MAX = 1_000_000;
 const WINDOW = 0x7fffffff;
 
-/** What a connection is told that stands alone. */
+/** Options of a connection without a gateway. */
 export const connectionOptions = (
   containerId: string,
   memory: MemoryBudget,
@@ -47,7 +47,7 @@ export const connectionOptions = (
 export class GatewayFixture {
   readonly memory = new MemoryBudget(1e9);
   readonly faults: unknown[] = [];
-  /** Entities that were read, each time. */
+  /** The key of every entity read so far. */
   readonly reads: string[] = [];
   readonly gateway: Gateway;
   readonly broker: Broker;
@@ -76,19 +76,19 @@ export class GatewayFixture {
     });
   }
 
-  /** From now on reads of entities wait until they are let go. */
+  /** From now on reads of entities wait for `releaseReads`. */
   holdReads(): void {
     this.#areHeld = true;
   }
 
-  /** Ends the reads that wait now. */
-  letGo(): void {
+  /** Answers the reads that wait now. */
+  releaseReads(): void {
     const held = this.#held;
     this.#held = [];
     for (const resolve of held) resolve();
   }
 
-  /** A peer with an open connection and a session: a stranger, or with the name and key of a rule. */
+  /** A peer with an open connection and a session: unauthorized, or with the name and key of a rule. */
   async peer(name?: string, key = `${name}-primary`): Promise<AmqpPeer> {
     const peer = new AmqpPeer(this.gateway);
     this.#t.after(() => peer.lost());
@@ -105,28 +105,28 @@ export class GatewayFixture {
   }
 }
 
-/** Lets everything that is under way go on. */
+/** Waits `count` turns of the event loop, so that pending work proceeds. */
 export async function turns(count = 10): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(setImmediate);
 }
 
-/** A peer without a socket: what it says comes in at once, unless the connection is not read from. */
+/** A peer without a socket: the connection gets its bytes at once, unless it is paused. */
 export class AmqpPeer {
   readonly heard: Performative[] = [];
-  /** Status codes of answers to requests. */
+  /** Status codes of the responses to requests. */
   readonly statuses: (number | undefined)[] = [];
   readonly connection: ReturnType<Gateway['accept']>;
   readonly #unread: Uint8Array[] = [];
   readonly #reader = new FrameReader();
   #layer: 'amqp' | 'sasl' | undefined;
   #deliveries = 0;
-  /** Whether more is to come of a message. */
+  /** Whether further frames of the current message follow. */
   #isPart = false;
   isPaused = false;
 
-  /** Bytes that the peer has not taken, to be set; told so once something was written. */
+  /** The unread bytes of the peer, which the test sets; while it is above 0, writes do not complete. */
   backlog = 0;
-  /** Called when something was written. */
+  /** Called after each write. */
   onWrite: () => void = () => {};
   #untaken: (() => void)[] = [];
 
@@ -154,14 +154,14 @@ export class AmqpPeer {
     });
   }
 
-  /** What the server has said of one kind. */
+  /** All performatives of one kind from the server. */
   said<Kind extends Performative['kind']>(kind: Kind): Extract<Performative, { kind: Kind }>[] {
     return this.heard.filter(
       (one): one is Extract<Performative, { kind: Kind }> => one.kind === kind,
     );
   }
 
-  /** Sends bytes, each as a chunk of its own. */
+  /** Sends each argument as a chunk of its own. */
   take(...chunks: readonly Uint8Array[]): void {
     this.#unread.push(...chunks);
     this.#pump();
@@ -171,7 +171,7 @@ export class AmqpPeer {
     this.take(encodeFrame('amqp', 0, writePerformative(performative), payload));
   }
 
-  /** Attaches to a node; to receive, answers are asked for at an address. */
+  /** Attaches to a node; a receiver's target has the address `answers`. */
   attach(
     handle: number,
     role: Attach['role'],
@@ -187,13 +187,13 @@ export class AmqpPeer {
     this.say({ kind: 'flow', ...windows, handle, deliveryCount: 0, linkCredit: 1000 });
   }
 
-  /** Asks for something on a link. */
+  /** Sends a request on a link. */
   request(handle: number, payload: Uint8Array): void {
     const deliveryId = this.#deliveries++;
     this.say({ kind: 'transfer', handle, deliveryId, deliveryTag: Buffer.of(1) }, payload);
   }
 
-  /** Brings a token on a link to `$cbs`. */
+  /** Puts a token on a link to `$cbs`. */
   putToken(handle: number, token: string, address: string): void {
     const fields = {
       operation: str('put-token'),
@@ -208,7 +208,7 @@ export class AmqpPeer {
     this.request(handle, payload);
   }
 
-  /** Takes all that was written. */
+  /** Completes all writes. */
   takeAll(): void {
     this.backlog = 0;
     for (const written of this.#untaken.splice(0)) written();
@@ -229,7 +229,7 @@ export class AmqpPeer {
   #hear(bytes: Uint8Array): void {
     this.#reader.push(bytes);
     for (;;) {
-      // A header again after the outcome of SASL.
+      // A second protocol header follows the SASL outcome.
       this.#layer ??= this.#reader.length >= 8 ? this.#reader.protocolHeader() : undefined;
       if (this.#layer === undefined) break;
       const frame = this.#reader.frame(this.#layer, FRAME_BYTES_MAX);
@@ -251,14 +251,14 @@ export class AmqpPeer {
   #took(payload: Uint8Array, isMore: boolean): void {
     const isPart = isMore || this.#isPart;
     this.#isPart = isMore;
-    // Answers come whole.
+    // A response that is divided among frames is ignored.
     if (isPart) return;
     const fields = fieldsOf(readSections(payload).applicationProperties);
     this.statuses.push(numberOf(fields.get('statusCode') ?? fields.get('status-code')));
   }
 }
 
-/** An attach; the texts of its fields stand in it as they are. */
+/** The frame of an attach, with the given texts unchanged. */
 export function attachFrame(
   handle: number,
   role: Attach['role'],

@@ -1,6 +1,6 @@
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 
-/** An answer as it came over the wire. */
+/** An HTTP response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -13,17 +13,17 @@ export interface Answer {
 export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Replaces the token of the root key; `null` = none. */
+  /** Replaces the token of the root key; `null` sends none. */
   readonly authorization?: string | null;
 }
 
-/** Plain HTTP with a token of the root key, as any client would speak it. */
+/** A plain HTTP client with a token of the root key. */
 export class ApiClient {
   readonly url: string;
   readonly #authorization: string;
   readonly #fetch: typeof fetch;
 
-  /** `send` carries requests in another way than over the network. */
+  /** `send` replaces requests over the network. */
   constructor(url: string, rootKey: string, send: typeof fetch = fetch) {
     this.url = url;
     this.#fetch = send;
@@ -31,7 +31,7 @@ export class ApiClient {
       audience: url,
       keyName: 'RootManageSharedAccessKey',
       key: rootKey,
-      // Far beyond wherever a test may move its clock.
+      // Later than any instant to which a test moves its clock.
       expiresAt: Date.UTC(9999, 0, 1),
     });
   }

@@ -4,16 +4,16 @@ import { parseXml, type XmlElement } from '../../lambdas/http/atom/xml.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { fakeManageDependencies } from './fake-entity-store.ts';
 
-/** What a call says beside its path. */
+/** The parts of a request besides method and path. */
 export interface AtomCall {
   readonly body?: string | Uint8Array;
   readonly ifMatch?: string;
-  /** Whole header; the root key's token for the whole namespace if it is not named. */
+  /** The whole header. Default: a token of the root key for the whole namespace. */
   readonly authorization?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What came back. */
+/** The response. */
 export interface AtomAnswer {
   readonly status: number;
   readonly etag: string | null;
@@ -23,7 +23,7 @@ export interface AtomAnswer {
 export const ROOT = { keyName: 'RootManageSharedAccessKey', key: 'R'.repeat(44) };
 const ORIGIN = 'http://localhost:5300';
 
-/** Management routes over stores in memory, and a way to call them. */
+/** The management routes over stores in memory, and a function that calls them. */
 export function startAtom() {
   const parts = fakeManageDependencies(ROOT);
   const app = manageRoutes(parts);
@@ -42,7 +42,7 @@ export function startAtom() {
   return { parts, call };
 }
 
-/** A token for a path and all below it, good for an hour. */
+/** A token for a path and all paths below it, valid for an hour. */
 export function token(
   path: string,
   { keyName, key }: { readonly keyName: string; readonly key: string },
@@ -51,18 +51,18 @@ export function token(
   return createSasToken({ audience: ORIGIN + path, keyName, key, expiresAt });
 }
 
-/** A body of the kind that every PUT has. */
+/** The Atom entry of a PUT request. */
 export function entry(description: string, inner = ''): string {
   return `<entry xmlns="${NAMESPACE.atom}"><content type="application/xml"><${description} xmlns="${NAMESPACE.description}" xmlns:i="${NAMESPACE.instance}">${inner}</${description}></content></entry>`;
 }
 
-/** The description in an entry, as names and texts in their order; runtime properties included. */
+/** Names and texts of the elements of a description, in order; includes runtime properties. */
 export function shown(text: string): Readonly<Record<string, string>> {
   const description = child(child(parseXml(new TextEncoder().encode(text)), 'content'));
   return Object.fromEntries(description.children.map((one) => [one.name, one.text]));
 }
 
-/** The paths in the ids of a feed's entries, and its own links by relation. */
+/** The paths in the ids of a feed's entries, and the links of the feed by relation. */
 export function listed(text: string): {
   readonly ids: readonly string[];
   readonly links: Readonly<Record<string, string>>;

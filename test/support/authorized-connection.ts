@@ -35,7 +35,7 @@ export const token = (
 export const withRules = (key: string, ...authorizationRules: AuthorizationRule[]): Entity =>
   fakeEntity(key, { ...QUEUE_DEFAULTS, authorizationRules });
 
-/** What one connection over AMQP may do, and what its questions cost. */
+/** The authorization of one AMQP connection, and counters of its cost. */
 export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
   const counts = { tokensTried: 0, signatures: 0, proved: 0, closed: 0, entityReads: 0 };
   let now = FAKE_NOW;

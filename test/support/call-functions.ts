@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
 /**
- * Run as a process whose environment is that of deployed functions: fills a queue with messages that
- * print long, and empties it again by the functions themselves. Prints how many messages came, and the
- * size of the largest result of each function, as JSON.
+ * A script that runs with the environment of deployed functions: fills a queue with messages whose JSON is
+ * long, and receives them through the functions. Prints as JSON how many messages it received, and the size
+ * of the largest result of each function.
  */
 
 const MESSAGES = 8;
@@ -13,14 +13,14 @@ const QUEUE =
 
 type Handler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** Starts a function in this process, with its environment. */
+/** Loads a function into this process, with its environment. */
 async function start(name: string): Promise<Handler> {
   const file = new URL(`../../lambdas/${name}/handler.ts`, import.meta.url);
   const { handler }: { readonly handler: Handler } = await import(file.href);
   return handler;
 }
 
-/** Calls a function as API Gateway does for a caller whom IAM let through. */
+/** Calls a function as API Gateway does for a caller that IAM authorized. */
 async function call(
   handler: Handler,
   method: string,

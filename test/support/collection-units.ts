@@ -4,20 +4,20 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 
-/** What one item collection had to do. */
+/** The capacity units of one item collection. */
 export interface CollectionLoad {
   readonly read: number;
   readonly write: number;
 }
 
-/** What the service gives one item collection in a second, whatever a table may do in all. */
+/** DynamoDB's limits for one item collection, independent of the capacity of the table. */
 const WRITE_UNITS_PER_SECOND = 1000;
 const READ_UNITS_PER_SECOND = 3000;
 
 /**
- * Counts capacity units by item collection. Each gets so many a second and makes whatever is above
- * wait, so the busiest one says how long some work takes at least, however many clients do it: time
- * is counted, not spent.
+ * Counts capacity units by item collection. DynamoDB throttles each above its units per second, so the busiest
+ * collection determines the minimum duration of some work, however many clients do it. The duration is
+ * computed, without waiting.
  */
 export class CollectionUnits {
   #loads = new Map<string, { read: number; write: number }>();
@@ -42,7 +42,7 @@ export class CollectionUnits {
     );
   }
 
-  /** What each collection had to do since the last look. */
+  /** The load of each collection since the last call. */
   take(): ReadonlyMap<string, CollectionLoad> {
     const loads = this.#loads;
     this.#loads = new Map();
@@ -52,8 +52,8 @@ export class CollectionUnits {
   #charge(command: string, input: unknown, reported: number): void {
     const collections = collectionsOf(input);
     const isWrite = /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/.test(command);
-    // A transaction costs two units an item at least, which not every engine reports, and a failed
-    // condition one.
+    // A transaction costs at least two units an item, which not every engine reports, and a failed
+    // condition costs one.
     const isTransaction = command === TransactWriteItemsCommand.name;
     const least = collections.length * (isTransaction ? 2 : 1);
     const units = isWrite ? Math.max(reported, least) : reported;
@@ -65,7 +65,7 @@ export class CollectionUnits {
   }
 }
 
-/** How long work takes at least that puts these loads on collections, seconds. */
+/** The minimum duration of work with these loads, in seconds. */
 export function secondsFor(loads: ReadonlyMap<string, CollectionLoad>): number {
   const seconds = [...loads.values()].map(({ read, write }) =>
     Math.max(write / WRITE_UNITS_PER_SECOND, read / READ_UNITS_PER_SECOND),
@@ -78,7 +78,7 @@ function unitsOf(consumed: ConsumedCapacity | ConsumedCapacity[] | undefined): n
   return list.reduce((sum, entry) => sum + (entry.CapacityUnits ?? 0), 0);
 }
 
-/** The collections of messages that a request names, one for each item. */
+/** The item collections of messages in a request, one for each item. */
 function collectionsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) => {

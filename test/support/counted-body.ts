@@ -1,11 +1,11 @@
-/** A body of a request that tells how much of it was read. */
+/** A request body that counts how much of it was read. */
 export interface CountedBody {
   readonly stream: ReadableStream<Uint8Array>;
-  /** Bytes that were asked for so far. */
+  /** The number of bytes read so far. */
   readonly read: () => number;
 }
 
-/** A body in pieces of so many bytes, so long in all; without `length` it never ends. */
+/** A body of `length` bytes in pieces of `piece` bytes; without `length` it is endless. */
 export function countedBody({
   piece,
   length = Number.POSITIVE_INFINITY,
@@ -26,7 +26,7 @@ export function countedBody({
         controller.enqueue(new Uint8Array(bytes).fill(0x20));
       },
     },
-    // Nothing is made before it is asked for.
+    // No piece is produced before it is read.
     { highWaterMark: 0 },
   );
   return { stream, read: () => read };

@@ -4,15 +4,15 @@ import { runInNewContext } from 'node:vm';
 import { Decoder } from '../../amqp/wire/decode.ts';
 
 /**
- * Watches AMQP values that this process decodes during a test; returns how many are still kept, where a
- * value that all share counts once.
+ * Watches the AMQP values that this process decodes during a test. Returns a function that counts the values
+ * still in memory; a shared value counts once.
  */
 export function watchDecodedValues(t: TestContext): () => Promise<number> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const values: WeakRef<object>[] = [];
   const { read } = Decoder.prototype;
-  // A mock of node:test would itself keep what is returned.
+  // A mock of node:test would itself retain the returned values.
   Decoder.prototype.read = function (depth) {
     const value = read.call(this, depth);
     values.push(new WeakRef(value));
@@ -22,7 +22,7 @@ export function watchDecodedValues(t: TestContext): () => Promise<number> {
     Decoder.prototype.read = read;
   });
   return async () => {
-    // A value is kept to the end of the job in which a reference to it was made or followed.
+    // A weak reference keeps its value alive to the end of the job that creates or reads it.
     await new Promise(setImmediate);
     collectGarbage();
     const kept = new Set(values.map((value) => value.deref()));

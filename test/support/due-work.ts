@@ -7,7 +7,7 @@ import type { TestBroker } from './test-broker.ts';
 
 const WIDTH = 20;
 
-/** Leaves entries in the dueWork of the sweep for a queue, one due every 10 seconds, as many messages would. */
+/** Adds entries for a queue to the sweep's due-work index, one due every 10 seconds, as many messages do. */
 export async function leaveDueWork(
   { namespace, clock }: TestBroker,
   queue: { readonly id: string; readonly name: string },

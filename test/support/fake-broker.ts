@@ -25,22 +25,22 @@ import type {
   StoredMessage,
 } from '../../shared/domain/messages/message.ts';
 
-/** When everything in the fake happens. */
+/** The fixed current time of the fake broker. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);
 const LOCK_MS = 60_000;
-/** The lock on every session of the fake. */
+/** The lock token of every session of the fake broker. */
 export const SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
 
 /**
- * A broker of plain lists, for tests of a transport: entities exist by being named, messages come
- * in order, locks never run out, and what was called is remembered.
+ * A broker of plain lists, for tests of a protocol: it has the entities given to the constructor, delivers
+ * messages in order, never expires locks, and records its calls.
  */
 export class FakeBroker implements Broker {
   readonly received: { readonly path: EntityPath; readonly options: ReceiveOptions }[] = [];
   readonly settled: { path: EntityPath; settlements: readonly Settlement[] }[] = [];
-  /** The other calls that were made, with what followed their path. */
+  /** All other calls, with their arguments after the path. */
   readonly calls: (readonly [call: keyof Broker, ...options: unknown[]])[] = [];
-  /** Thrown by the next call of that name. */
+  /** Errors by the name of the call: the next such call throws it. */
   readonly failures: Partial<Record<keyof Broker, unknown>> = {};
   readonly #waiting = new Map<string, LockedMessage[]>();
   readonly #locked = new Map<string, LockedMessage>();
@@ -51,12 +51,12 @@ export class FakeBroker implements Broker {
     for (const entity of entities) this.#waiting.set(entity, []);
   }
 
-  /** What waits in an entity, as it was sent. */
+  /** The messages that wait in an entity, as they were sent. */
   waiting(path: string): readonly LockedMessage[] {
     return this.#waiting.get(path) ?? [];
   }
 
-  /** Puts a message into an entity just as it is. */
+  /** Puts a message into an entity, with defaults for the missing fields. */
   put(path: string, message: Partial<LockedMessage> & Pick<LockedMessage, 'message'>): void {
     this.#lastNumber += 1n;
     this.#waiting.get(path)?.push({
@@ -123,7 +123,7 @@ export class FakeBroker implements Broker {
     );
   }
 
-  /** A session named `held` is somebody else's. */
+  /** The session `held` is locked by another client. */
   async acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined> {
     this.#note('acceptSession', options);
     this.#of(path);
@@ -168,7 +168,7 @@ export class FakeBroker implements Broker {
     if (session.lockToken !== SESSION_LOCK) throw sessionLockLost();
   }
 
-  /** One operation after the other; nothing is taken back. */
+  /** Runs one operation after the other; a failure does not roll back earlier ones. */
   async transact({ operations, identity }: Transaction): Promise<readonly OperationOutcome[]> {
     this.#note('transact', identity);
     const outcomes = operations.map(async (operation): Promise<OperationOutcome> => {
@@ -209,7 +209,7 @@ export class FakeBroker implements Broker {
     return this.#handOut(path, options.mode, messages);
   }
 
-  /** Done wherever there is a message of that number; what was asked for stands in `calls`. */
+  /** Reports success for each number of an existing message, without doing anything. */
   async operate(path: EntityPath, operation: OperatorAction, sequenceNumbers: readonly bigint[]) {
     this.#note('operate', operation, sequenceNumbers);
     const known = new Set(this.#of(path).map(({ sequenceNumber }) => sequenceNumber));

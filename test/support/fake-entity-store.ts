@@ -21,7 +21,7 @@ import type {
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 
-/** Keeps entities in memory; the whole port, so that management can be tested without a database. */
+/** Keeps entities in memory. Implements the whole port, so that management is testable without a database. */
 export class FakeEntityStore implements EntityStore {
   readonly byKey = new Map<string, Entity>();
   #created = 0;
@@ -142,11 +142,11 @@ export class FakeRuleStore implements RuleStore {
   }
 }
 
-/** Counts what a fake store holds; tests say how many messages there are. */
+/** Counts the entities and rules of the fake stores; tests set the message counts. */
 export class FakeCounts implements EntityCounts {
   readonly #entities: FakeEntityStore;
   readonly #rules: FakeRuleStore;
-  /** By key; entities that are not named hold nothing. */
+  /** By the key of the entity; entities without an entry have no messages. */
   readonly messagesByKey = new Map<string, MessageCounts>();
 
   constructor(entities: FakeEntityStore, rules: FakeRuleStore) {
@@ -201,7 +201,7 @@ function alreadyExists(name: string): BrokerError {
   );
 }
 
-/** Everything that the management routes need, in memory. */
+/** The dependencies of the management routes, in memory. */
 export function fakeManageDependencies(root: { readonly keyName: string; readonly key: string }) {
   const entities = new FakeEntityStore();
   const rules = new FakeRuleStore(entities);

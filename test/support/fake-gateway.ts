@@ -10,16 +10,16 @@ import { RawAmqp } from './raw-amqp.ts';
 import { RawSession } from './raw-session.ts';
 
 type Changes = Partial<Omit<GatewayDependencies, 'broker'>> & {
-  /** Calls that the fake broker does otherwise. */
+  /** Replacements of calls of the fake broker. */
   readonly calls?: Partial<Broker>;
 };
 
-/** A gateway over a fake broker, on a port: for tests that count what is asked of the parts. */
+/** A gateway over a fake broker, on a port: for tests that count the calls of dependencies. */
 export async function startFakeGateway(t: TestContext, { calls = {}, ...changes }: Changes = {}) {
   const fake = httpParts();
   const broker: FakeBroker = Object.assign(fake.broker, calls);
   const faults: unknown[] = [];
-  const unexpected = () => Promise.reject(new Error('Rules are not asked for here.'));
+  const unexpected = () => Promise.reject(new Error('This test does not expect calls of rules.'));
   const parts: GatewayDependencies = {
     ...fake,
     rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,

@@ -16,10 +16,10 @@ import { sourceOf, targetOf } from './raw-session.ts';
 const SASL_INIT = 0x41n;
 const LAST_BYTES = 1000;
 const WINDOW = 0x7fff_ffff;
-/** What lasts longer is a time limit, which is not to pass. */
+/** A longer timer is a time limit, which must not elapse early. */
 const PAUSE_MS_MAX = 1000;
 
-/** A gateway without sockets or a database. What is reported as a fault of ours stands in `faults`. */
+/** A gateway without sockets or a database. `faults` collects the reported faults. */
 export function fakeGateway({
   scheduler = realScheduler,
   ...changes
@@ -36,7 +36,7 @@ export function fakeGateway({
   return { gateway: new Gateway(parts), broker: parts.broker, memory, faults };
 }
 
-/** A message under a lock, with so many bytes of body. */
+/** A locked message with a body of `bytes` bytes. */
 export function lockedMessage(sequenceNumber: number, bytes: number): LockedMessage {
   return {
     message: { messageId: `m${sequenceNumber}`, body: Buffer.alloc(bytes), properties: {} },
@@ -49,7 +49,7 @@ export function lockedMessage(sequenceNumber: number, bytes: number): LockedMess
   };
 }
 
-/** Resolves when what was to be done soon is done. */
+/** Resolves after one turn of the event loop. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
@@ -66,22 +66,22 @@ export const turnScheduler: Scheduler = {
   },
 };
 
-/** Resolves after so many turns, or when a condition holds. */
+/** Resolves when a condition holds, or after `most` turns. */
 export async function turnsUntil(condition: () => boolean, most = 10_000): Promise<void> {
   for (let i = 0; i < most && !condition(); i++) await turn();
 }
 
-/** A peer of a gateway, in place of a socket: it tells what it was written, and takes it or does not. */
+/** A peer of a gateway without a socket: it records the writes, and completes them at once or on request. */
 export class FakePeer {
-  /** Whether it takes at once what is written. */
+  /** Whether writes complete at once. */
   isTaking = true;
   /** The sizes of the writes. */
   readonly writes: number[] = [];
-  /** The end of the last one. */
+  /** The last bytes of the last write. */
   lastWrite = Buffer.alloc(0);
   isEnded = false;
   isDestroyed = false;
-  /** How often it was asked to wait. */
+  /** How often the gateway paused it. */
   pauses = 0;
   readonly #connection: ReturnType<Gateway['accept']>;
   #input: Uint8Array[] = [];
@@ -114,7 +114,7 @@ export class FakePeer {
     });
   }
 
-  /** With the root's key, and a session open. */
+  /** A peer with the key of the root rule, and an open session. */
   static async root(gateway: Gateway, maxFrameSize?: number): Promise<FakePeer> {
     const peer = new FakePeer(gateway);
     const init = list([symbol('PLAIN'), binary(Buffer.from('\0root\0root-primary'))]);
@@ -126,8 +126,8 @@ export class FakePeer {
     return peer;
   }
 
-  /** Nobody in particular, with a session open. */
-  static stranger(gateway: Gateway): FakePeer {
+  /** An unauthorized peer with an open session. */
+  static unauthorized(gateway: Gateway): FakePeer {
     const peer = new FakePeer(gateway);
     peer.feed(protocolHeader('amqp'));
     peer.open();
@@ -142,7 +142,7 @@ export class FakePeer {
     this.say({ kind: 'begin', ...windows });
   }
 
-  /** Attaches receivers, of handles from 0 on, and gives each credit once all are open. */
+  /** Attaches receivers with handles from 0 on, and gives each credit once all are open. */
   async receive(address: string, links: number, linkCredit: number): Promise<void> {
     for (let handle = 0; handle < links; handle++) this.attach('receiver', address, handle);
     await this.settled();
@@ -155,7 +155,7 @@ export class FakePeer {
     this.say({ kind: 'attach', name: `link-${handle}`, handle, role, source, target, ...count });
   }
 
-  /** Resolves when what was said is answered. */
+  /** Resolves when the gateway has answered the input. */
   async settled(): Promise<void> {
     for (let i = 0; i < 5; i++) await turn();
   }
@@ -170,7 +170,7 @@ export class FakePeer {
     this.feed(encodeFrame('amqp', 0, writePerformative(performative), payload));
   }
 
-  /** Sends as one piece what `say` says. */
+  /** Sends all frames of `say` as one piece. */
   atOnce(say: () => void): void {
     this.#isGathering = true;
     say();
@@ -183,22 +183,22 @@ export class FakePeer {
     this.#pump();
   }
 
-  /** Takes what was written until now. */
+  /** Completes the writes so far. */
   take(): void {
     for (const written of this.#untaken.splice(0)) written();
   }
 
-  /** Whether it has taken all that was written. */
+  /** Whether all writes are complete. */
   get hasTakenAll(): boolean {
     return this.#backlog === 0;
   }
 
-  /** Bytes that were written. */
+  /** The number of bytes written to the peer. */
   get written(): number {
     return this.writes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** The connection is gone. */
+  /** Reports to the gateway that the connection is lost. */
   lost(): void {
     this.#connection.lost();
   }

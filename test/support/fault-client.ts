@@ -7,40 +7,40 @@ import {
 import { LoadRandom } from './load-random.ts';
 import { engineClient } from './start-broker.ts';
 
-/** What can happen to a request. */
+/** A fault of a request. */
 export type Fault = 'requestLost' | 'answerLost' | 'throttled' | 'failed' | 'slow';
 
-/** How often each happens, as a share of all requests. */
+/** The rate of each fault, as a share of all requests. */
 export type FaultRates = Readonly<Record<Fault, number>>;
 
-/** A client of DynamoDB whose requests go wrong, the same ones for the same seed and order. */
+/** A DynamoDB client with random faults; the same seed and order of requests repeat them. */
 export interface FaultClient {
   readonly client: DynamoDBClient;
-  /** Requests go wrong from now on, by a new seed. */
+  /** Injects faults from now on, with a new seed. */
   start(seed: string, rates: FaultRates): void;
-  /** Everything goes well from now on. */
+  /** Injects no more faults. */
   stop(): void;
   /** How often each fault has happened so far. */
   readonly counts: Readonly<Record<Fault, number>>;
-  /** How often something was done, or perhaps done, and its answer was lost. */
+  /** How often a request that was or may have been carried out got no answer. */
   readonly lostAnswers: number;
-  /** How many requests failed by themselves, as they do where a machine is much too busy. */
+  /** How many requests failed without an injected fault, as happens on an overloaded machine. */
   readonly unforeseen: number;
 }
 
-/** Few, so that now and then they are used up and the failure comes out. */
+/** Few, so that some requests use up their attempts and fail. */
 const ATTEMPTS_MAX = 2;
-/** Once everything is to go well it does, also where a machine is much too busy. */
-const ATTEMPTS_MAX_WELL = 10;
-const DELAY_MS_WELL = 100;
-/** A slow request, or one whose answer is, is overtaken by those that start within this time. */
+/** Without injected faults every request must succeed, even on an overloaded machine. */
+const ATTEMPTS_MAX_WITHOUT_FAULTS = 10;
+const DELAY_MS_WITHOUT_FAULTS = 100;
+/** Requests that start within this time overtake a request that is slow, or whose answer is slow. */
 const SLOW_MS_MAX = 8;
-/** The ways in which a connection breaks, as Node names them. */
+/** Node's error codes of broken connections. */
 const CONNECTION_CODES = ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ECONNREFUSED'] as const;
 
 /**
- * Puts faults between the broker and the engine: below the retries of the SDK, where a network
- * would have them. To be destroyed by whoever asked for it.
+ * Injects faults between the broker and the engine, below the retries of the SDK, like those of a network.
+ * The caller destroys the client.
  */
 export function startFaults(): FaultClient {
   const counts = { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0 };
@@ -67,11 +67,11 @@ export function startFaults(): FaultClient {
       if (fault === 'requestLost') throw connectionBroken(random);
       if (fault === 'slow') return await beSlow(random, () => next(args));
       const answer = next(args);
-      // Whatever it was, a refusal too, it does not arrive.
+      // Every answer, also a refusal, is lost.
       await Promise.allSettled([answer]);
       throw fault === 'failed' ? failed() : connectionBroken(random);
     },
-    // Inside of the retries, outside of signing and sending.
+    // Below the retries, above signing and sending.
     { step: 'finalizeRequest', priority: 'low', name: 'faults' },
   );
   return {
@@ -92,23 +92,23 @@ export function startFaults(): FaultClient {
   };
 }
 
-/** What the engine answers about a request, rather than about itself. */
+/** Whether an error is the engine's answer to the request, and not a failure of the engine. */
 function isAnswer(error: unknown): boolean {
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number } };
   return metadata?.httpStatusCode === 400;
 }
 
-/** While something is to fail, few attempts, which do not wait for each other. */
+/** While faults are injected, few attempts without pauses; otherwise many with pauses. */
 function retry(client: DynamoDBClient, isFailing: () => boolean): void {
   const attempt = (count: number) => ({
     getRetryCount: () => count,
-    getRetryDelay: () => (isFailing() ? 0 : count * DELAY_MS_WELL),
+    getRetryDelay: () => (isFailing() ? 0 : count * DELAY_MS_WITHOUT_FAULTS),
   });
   const strategy: Awaited<ReturnType<typeof client.config.retryStrategy>> = {
     acquireInitialRetryToken: async () => attempt(0),
     refreshRetryTokenForRetry: async (token, { errorType }) => {
       const count = token.getRetryCount() + 1;
-      const attemptsMax = isFailing() ? ATTEMPTS_MAX : ATTEMPTS_MAX_WELL;
+      const attemptsMax = isFailing() ? ATTEMPTS_MAX : ATTEMPTS_MAX_WITHOUT_FAULTS;
       const isHopeless = errorType === 'CLIENT_ERROR' || count >= attemptsMax;
       if (isHopeless) throw new Error('There is no further attempt.');
       return attempt(count);
@@ -127,7 +127,7 @@ function draw(random: LoadRandom, rates: FaultRates): Fault | undefined {
   return undefined;
 }
 
-/** On the way there, or on the way back. */
+/** Delays either the request or the answer. */
 async function beSlow<Answer>(random: LoadRandom, send: () => Promise<Answer>): Promise<Answer> {
   const isAnswerSlow = random.chance(0.5);
   const ms = random.between(1, SLOW_MS_MAX);
@@ -149,7 +149,7 @@ function throttled(): Error {
   });
 }
 
-/** The service may have done what it says it failed at. */
+/** An internal failure, after which the request may have been carried out. */
 function failed(): Error {
   return new InternalServerError({
     message: 'A fault was injected: internal failure',

@@ -2,16 +2,16 @@ import { SMALL_ENTITIES } from './small-limits.ts';
 import { expectStatus, type TestBroker } from './test-broker.ts';
 import { createTopic, putSubscription } from './topic-entities.ts';
 
-/** Settings of an entity that takes what fills it. */
+/** Settings of an entity that accepts the large messages that fill it. */
 export const LARGE = { MaxMessageSizeInKilobytes: '102400' };
-/** The size of the smallest entity there is, which is 1 GB. */
+/** The smallest size limit of an entity, which is 1 GB in the service. */
 export const ENTITY_BYTES = 1024 * SMALL_ENTITIES.bytesPerMegabyte;
-/** What compresses to nothing fills an entity fast: its size counts messages as they were sent. */
+/** A well compressible body fills an entity fast, because its size counts messages uncompressed. */
 export const BODY = Buffer.alloc(99 * SMALL_ENTITIES.bytesPerMegabyte, 'x');
-/** So many fill the smallest entity. */
+/** The number of these messages that fill the smallest entity. */
 export const FILL = 10;
 
-/** Fills an entity by one send, of which it gets so many copies. */
+/** Fills an entity by one send to a topic whose `FILL` subscriptions forward to it. */
 export async function fill(broker: TestBroker, name: string): Promise<void> {
   const filler = `filler-of-${name}`;
   await createTopic(broker, filler, LARGE);

@@ -6,13 +6,13 @@ import {
 import { collectionOf, type Outgoing } from './pause-client.ts';
 import { engineClient } from './start-broker.ts';
 
-/** Called before each request; what it throws is the answer. */
+/** Called before each request; an error that it throws is the result of the request. */
 export type Hook = (request: Outgoing) => unknown;
 
-/** A client of DynamoDB that tells of its requests. To be destroyed by the test that asked for it. */
+/** A DynamoDB client that calls `hook` before each request. The caller destroys the client. */
 export function hookedClient(hook: Hook): DynamoDBClient {
   const client = engineClient();
-  // A failure that a test asks for need not be repeated.
+  // The failure that a test injects needs no retry.
   client.config.maxAttempts = async () => 1;
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -25,12 +25,12 @@ export function hookedClient(hook: Hook): DynamoDBClient {
   return client;
 }
 
-/** What the database answers when it is at fault. */
+/** The error of a database failure. */
 export function databaseFault(): InternalServerError {
   return new InternalServerError({ message: 'The database failed.', $metadata: {} });
 }
 
-/** What the database answers where it has no capacity for a request, which it surely did not carry out. */
+/** The error of a throttled request, which the database has not carried out. */
 export function throttled(): ProvisionedThroughputExceededException {
   const $metadata = { httpStatusCode: 400 };
   return new ProvisionedThroughputExceededException({ message: 'Throttled.', $metadata });

@@ -2,17 +2,17 @@ import { connect } from 'node:net';
 
 const STATUS = /HTTP\/1\.[01] (\d{3}) /g;
 
-/** What a server answered on one connection. */
+/** The answers of a server on one connection. */
 export interface RawAnswers {
-  /** Of every answer, in order. */
+  /** The status of every answer, in order. */
   readonly statuses: readonly number[];
-  /** All that came. */
+  /** All received bytes, as Latin-1 text. */
   readonly text: string;
 }
 
 /**
- * Writes bytes to a server as they stand, each piece once an answer to the one before has come, and
- * returns what was answered until so many answers have come or the connection was closed.
+ * Writes bytes to a server, each piece after the answer to the one before. Returns the answers when there
+ * are `answers` of them, or when the connection is closed.
  */
 export async function rawHttp(
   port: number,
@@ -47,7 +47,7 @@ export async function rawHttp(
   return { statuses: statuses(), text };
 }
 
-/** A request without a body, or with one of a known length. */
+/** The text of a request, without a body or with one and its Content-Length. */
 export function requestText(
   line: string,
   fields: Readonly<Record<string, string>> = {},

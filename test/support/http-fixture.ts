@@ -32,7 +32,7 @@ export function rule(keyName: string, ...rights: AccessRight[]): AuthorizationRu
   };
 }
 
-/** An entity as it is after its creation. */
+/** A newly created entity. */
 export function fakeEntity(
   key: string,
   description: Entity['description'] = QUEUE_DEFAULTS,
@@ -49,9 +49,10 @@ export function fakeEntity(
   };
 }
 
-/** Entities that only can be found; the routes of messages ask for nothing else. */
+/** A store whose entities can only be looked up, as the routes of messages do. */
 export function findableEntities(entities: Readonly<Record<string, Entity>>): EntityStore {
-  const unexpected = () => Promise.reject(new Error('Not a call the routes of messages make.'));
+  const unexpected = () =>
+    Promise.reject(new Error('The routes of messages do not make this call.'));
   return {
     find: async (key) => entities[key],
     read: async (key) => entities[key],
@@ -64,7 +65,7 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
   };
 }
 
-/** The parts of the routes, with a fake broker, fixed time and fixed chance. */
+/** The dependencies of the routes, with a fake broker, a fixed time and fixed random bytes. */
 export function httpParts(
   changes: Partial<HttpDependencies> = {},
 ): HttpDependencies & { broker: FakeBroker } {
@@ -84,7 +85,7 @@ export function httpParts(
   };
 }
 
-/** A token of the root rule, good for everything for an hour. */
+/** A token of the root rule with all rights, valid for an hour. */
 export const ROOT_TOKEN = createSasToken({
   audience: 'http://localhost',
   keyName: 'root',
@@ -92,7 +93,7 @@ export const ROOT_TOKEN = createSasToken({
   expiresAt: FAKE_NOW + 3_600_000,
 });
 
-/** The whole app of messages and one way to call it with the root's token. */
+/** The app with all routes of messages, and a function that calls it with the root token. */
 export function startApp(changes: Partial<HttpDependencies> = {}) {
   const parts = httpParts(changes);
   const app: Hono = combineRoutes(

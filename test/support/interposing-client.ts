@@ -1,14 +1,14 @@
 import { type DynamoDBClient, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** A client whose transactions can be held up. */
+/** A DynamoDB client that runs other work just before a transaction. */
 export interface InterposingClient {
   readonly client: DynamoDBClient;
-  /** Has this done just before the next transaction is sent, whose conditions are fixed by then. */
+  /** Runs `work` just before the next transaction is sent, when its conditions are already fixed. */
   beforeNextTransaction(work: () => Promise<void>): void;
 }
 
-/** To be destroyed by whoever asked for it. */
+/** The caller destroys the client. */
 export function interposingClient(): InterposingClient {
   const client = engineClient();
   let pending: (() => Promise<void>) | undefined;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Pairs of sockets of which each is written what comes from the other. */
+/** Pairs of sockets, each of which gets the bytes of the other. */
 export class JoinedSockets {
   readonly #sockets = new Set<Socket>();
 
@@ -19,7 +19,7 @@ export class JoinedSockets {
     }
   }
 
-  /** Ends all of them. */
+  /** Destroys all sockets. */
   destroy(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -13,24 +13,24 @@ import { engineClient, ROOT_KEY, TABLES, tablesExist } from './start-broker.ts';
 import { TestBroker } from './test-broker.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** The largest result that Lambda takes from a function, as JSON, bytes. */
+/** The maximum size of a function's result in Lambda, as JSON, in bytes. */
 export const LAMBDA_RESULT_BYTES_MAX = 6_291_556;
-/** A status line and headers that API Gateway carries, without those it adds, bytes. */
+/** The maximum size of a status line and headers in API Gateway, without those it adds, in bytes. */
 const GATEWAY_HEADER_BYTES_MAX = 10_240 - 200;
 const DOMAIN = 'b.example';
 
 /** A namespace behind the Lambda adapter. */
 export interface LambdaBroker {
   readonly broker: TestBroker;
-  /** Sizes of the results so far, as JSON, bytes. */
+  /** Sizes of the results so far, as JSON, in bytes. */
   readonly resultBytes: readonly number[];
-  /** Fails if Lambda would have refused any result so far. */
+  /** Fails if Lambda would refuse one of the results so far. */
   readonly requireResultsFit: () => void;
 }
 
 /**
- * A namespace whose requests go through the adapter of the deployed functions: each is an event of
- * API Gateway, and each answer is the result that the function returns.
+ * A namespace whose requests go through the Lambda adapter: each request is an event of API Gateway, and each
+ * response is the result of the function.
  */
 export async function startLambdaBroker(
   t: TestContext,
@@ -71,7 +71,7 @@ export async function startLambdaBroker(
     const line = Object.entries(result.headers ?? {}).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
-    // API Gateway carries no more, and answers for itself.
+    // API Gateway refuses larger headers, and responds itself.
     if (line.join('').length > GATEWAY_HEADER_BYTES_MAX) return new Response(null, { status: 500 });
     return new Response(status === 204 ? null : bytes, { status, headers });
   };

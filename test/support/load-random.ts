@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** The seed of this run: `DYNABUS_SEED` to repeat one, a new one otherwise. Put it into test names. */
+/** The seed of this run: `DYNABUS_SEED`, which repeats a run, or else a new one. Test titles contain it. */
 export function seedOfRun(): string {
   return process.env['DYNABUS_SEED'] || randomBytes(4).toString('hex');
 }
 
 const RANGE = 2 ** 32;
 
-/** Random choices, the same ones for the same seed. */
+/** Random choices; the same seed repeats them. */
 export class LoadRandom {
   #state: number;
 
@@ -15,7 +15,7 @@ export class LoadRandom {
     this.#state = createHash('sha256').update(seed).digest().readUInt32LE(0);
   }
 
-  /** From 0 up to 1, without 1 (mulberry32). */
+  /** A number from 0 to 1, excluding 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -23,17 +23,17 @@ export class LoadRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / RANGE;
   }
 
-  /** A whole number from 0 up to `count`, without `count`. */
+  /** An integer from 0 to `count`, excluding `count`. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** An integer from `least` to `most`, including both. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
 
-  /** True in that share of cases. */
+  /** True in this share of cases. */
   chance(share: number): boolean {
     return this.next() < share;
   }
@@ -42,7 +42,7 @@ export class LoadRandom {
     return list[this.below(list.length)] ?? list[0];
   }
 
-  /** Each place of a list of that length once, in random order. */
+  /** The indices of a list of this length, in random order. */
   order(length: number): readonly number[] {
     const places = Array.from({ length }, (_, place) => place);
     for (let last = length - 1; last > 0; last--) {

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A line of a log; what is no JSON is `unstructured`. */
+/** A line of a log; a line that is not JSON has the field `unstructured`. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** What a process wrote, and how it ended. */
+/** The output of a process, and its exit code. */
 export interface Written {
   readonly stdout: readonly LogLine[];
   readonly stderr: readonly LogLine[];
@@ -15,8 +15,8 @@ export interface Written {
 }
 
 /**
- * Runs one of our files in a process of its own, with no other environment than this, and resolves once it
- * has ended: the lines are those that the real code writes.
+ * Runs a file in a process of its own, with only this environment. Resolves when it has ended, with the lines
+ * that the real code has written.
  */
 export function linesOf(
   file: string,
@@ -38,7 +38,7 @@ export function linesOf(
   });
 }
 
-/** Fails unless a line tells when it was written, as ISO 8601, and how much it matters. */
+/** Fails unless a line has its time (ISO 8601) and this level. */
 export function requireTimeAndLevel(line: LogLine, level: 'info' | 'error'): void {
   const time = String(line['time']);
   assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, JSON.stringify(line));

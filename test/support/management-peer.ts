@@ -4,10 +4,10 @@ import type { Gateway } from '../../amqp/service/gateway.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str } from '../../amqp/wire/value.ts';
 import { FakePeer } from './fake-peer.ts';
 
-/** What one frame carries of a request. */
+/** The maximum part of a request in one frame. */
 const PART_BYTES = 60_000;
 
-/** A request to `$management` whose answer is to come on the link to `answers`. */
+/** A request to `$management`, with the link to `answers` for the response. */
 export const request = (operation: string, body: AmqpValue) =>
   writeSections({
     properties: list([str('r'), NULL, NULL, NULL, str('answers')]),
@@ -15,7 +15,7 @@ export const request = (operation: string, body: AmqpValue) =>
     body: [described(SECTION.value, body)],
   });
 
-/** A peer that asks about a queue; answers are dropped. */
+/** A peer that sends requests to the management node of a queue, and ignores the responses. */
 export async function asking(t: TestContext, { gateway }: { readonly gateway: Gateway }) {
   const peer = await FakePeer.root(gateway);
   t.after(() => peer.lost());

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 
-/** Any text that UTF-8 can hold, controls and rare planes included. */
+/** Any text that UTF-8 can represent, including control characters and rare planes. */
 export const wholeText = fc.string({ unit: 'binary', maxLength: 40 });
 
 const integer = (type: 'byte' | 'sbyte' | 'short' | 'ushort' | 'int' | 'uint', bits: number) => {
@@ -19,7 +19,7 @@ const texts = (type: 'string' | 'uri') =>
   wholeText.map((value): PropertyValue => ({ type, value }));
 const int64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
 
-/** A value of any type, drawn from around the edges of its range. */
+/** A value of any type, mostly near the limits of its range. */
 export const propertyValue: fc.Arbitrary<PropertyValue> = fc.oneof(
   fc.constant<PropertyValue>({ type: 'null' }),
   fc.boolean().map((value): PropertyValue => ({ type: 'boolean', value })),
@@ -49,7 +49,7 @@ export const propertyValue: fc.Arbitrary<PropertyValue> = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((value): PropertyValue => ({ type: 'bytes', value })),
 ) as fc.Arbitrary<PropertyValue>;
 
-/** Properties under any names, the dangerous ones among them. */
+/** Properties with any names, including dangerous ones such as __proto__. */
 export const properties: fc.Arbitrary<Properties> = fc
   .array(
     fc.tuple(
@@ -60,5 +60,5 @@ export const properties: fc.Arbitrary<Properties> = fc
   )
   .map((entries) => Object.fromEntries(entries));
 
-/** Names that headers can carry, in lower case as HTTP hands them over. */
+/** Names that are valid header names, in lower case as HTTP libraries return them. */
 export const headerName = fc.stringMatching(/^p[a-z0-9_.-]{0,12}$/);

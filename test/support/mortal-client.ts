@@ -1,25 +1,25 @@
 import { type DynamoDBClient, InternalServerError } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** Whether the last write of a process still took effect. */
+/** Whether a process crashes before or after its last write. */
 export type LastWrite = 'before it' | 'after it';
 
-/** A client whose process can be made to die at any of its writes. */
+/** A DynamoDB client of a process that crashes at a chosen write. */
 export interface MortalClient {
   readonly client: DynamoDBClient;
   /**
-   * It dies before or after that write from now on, counted from 1; nothing is done any more then.
-   * `meanwhile` happens while that write is on its way.
+   * Crashes before or after this write, counted from 1 and from now on; all later requests fail.
+   * `meanwhile` runs just before that write.
    */
   dieAt(write: number, when: LastWrite, meanwhile?: () => Promise<unknown>): void;
-  /** The machine is up again. Tells whether it had died. */
+  /** Restarts the process. Returns whether it had crashed. */
   revive(): boolean;
 }
 
-/** To be destroyed by whoever asked for it. */
+/** The caller destroys the client. */
 export function mortalClient(): MortalClient {
   const client = engineClient();
-  // A dead process does not try again, and tests do not wait for it.
+  // A crashed process does not retry, and tests do not wait for retries.
   client.config.maxAttempts = async () => 1;
   let end: { readonly at: number; readonly when: LastWrite } | undefined;
   let happens: (() => Promise<unknown>) | undefined;
@@ -56,8 +56,8 @@ export function mortalClient(): MortalClient {
 }
 
 /**
- * A client that hears of each write only the second time: the first answer is lost. Unlike the
- * repetitions of the SDK, these look like new requests to the database.
+ * A client that sends each write twice, as if the first answer was lost. Unlike retries of the SDK, these are
+ * new requests for the database.
  */
 export function repeatingClient(): DynamoDBClient {
   const client = engineClient();
@@ -75,5 +75,5 @@ export function repeatingClient(): DynamoDBClient {
 const WRITES = /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/;
 
 function died(): InternalServerError {
-  return new InternalServerError({ message: 'The process died.', $metadata: {} });
+  return new InternalServerError({ message: 'The process crashed.', $metadata: {} });
 }

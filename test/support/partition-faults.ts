@@ -4,24 +4,24 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** Which requests of a partition go wrong: all, those that write, or reads. */
+/** Which requests of a closed partition fail. */
 export type Failing = 'all' | 'writes' | 'reads';
 
-/** A client of DynamoDB to which single partitions of entities can be closed. */
+/** A DynamoDB client that refuses requests of chosen partitions of entities. */
 export interface PartitionClient {
   readonly client: DynamoDBClient;
-  /** From now on only these partitions, of any entity, refuse; without any, none does. */
+  /** From now on requests of these partitions, of any entity, fail; an empty list ends this. */
   close(partitions: readonly number[], failing?: Failing): void;
-  /** From now on every write of blocks is carried out, and its answer is lost; so are the answers of lookups. */
+  /** From now on writes of blocks are carried out without an answer, and lookups get no answer either. */
   loseAnswers(isLost: boolean): void;
-  /** How many requests went to each partition since the last look, by their heads, logs and bodies. */
+  /** The number of requests to each partition (headers, logs and payloads) since the last call. */
   requests(): ReadonlyMap<number, number>;
 }
 
 const COLLECTION = /^.{8}\.(\d+)(?:p|[mdt]\d+)?$/;
 const BLOCKS = /^.{8}\.\d+[mdt]\d+$/;
 
-/** Throttles what the service would throttle where a store behind a partition is busy. */
+/** Throttles the requests that DynamoDB throttles if a partition is overloaded. */
 export function partitionClient(): PartitionClient {
   const client = engineClient();
   client.config.maxAttempts = async () => 1;
@@ -68,7 +68,7 @@ function partitionOf(collection: string): number[] {
   return digits === undefined ? [] : [Number(digits)];
 }
 
-/** The partition keys that a request names, wherever they stand in it. */
+/** All partition keys in a request. */
 function collectionsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) => {

@@ -1,71 +1,71 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** A request of DynamoDB as it is about to be sent. */
+/** A DynamoDB request just before it is sent. */
 export interface Outgoing {
   readonly command: string;
-  /** The partition key it is about; empty where it names none. */
+  /** Its partition key; empty if it has none. */
   readonly collection: string;
 }
 
-/** A request that stands still, as where a process is frozen or a network holds its breath. */
+/** A paused request, as of a frozen process or a stalled network. */
 export interface Pause {
-  /** Resolves once the request is there, or its answer, whichever stands still. */
+  /** Resolves when the paused request or answer is reached. */
   readonly reached: Promise<void>;
   goOn(): void;
-  /** Goes on, and the answer is lost. */
-  goOnUnheard(): void;
+  /** Continues, and loses the answer. */
+  goOnWithoutAnswer(): void;
 }
 
 /**
- * A client of DynamoDB of which single requests can go wrong; what is asked for first happens first. To
- * be destroyed by who asked for it.
+ * A DynamoDB client with pauses and faults of single requests, in the order in which they are set up. The
+ * caller destroys the client.
  */
 export interface PauseClient {
   readonly client: DynamoDBClient;
   /** Every request so far, in order. */
   readonly requests: readonly Outgoing[];
-  /** Holds up the next request of this kind. */
-  pauseNext(isMeant: IsMeant): Pause;
-  /** Has the next request of this kind carried out, and holds up its answer. */
-  pauseNextAnswer(isMeant: IsMeant): Pause;
-  /** Has the next request of this kind carried out, and its answer lost. */
-  loseNextAnswer(isMeant: IsMeant): void;
+  /** Pauses the next matching request. */
+  pauseNext(isMatch: Matcher): Pause;
+  /** Pauses the answer of the next matching request. */
+  pauseNextAnswer(isMatch: Matcher): Pause;
+  /** Loses the answer of the next matching request, which is carried out. */
+  loseNextAnswer(isMatch: Matcher): void;
 }
 
-type IsMeant = (request: Outgoing) => boolean;
+type Matcher = (request: Outgoing) => boolean;
 
-interface Mishap {
-  readonly isMeant: IsMeant;
-  readonly holdsUp: 'request' | 'answer';
-  /** Says whether the answer is lost. */
+interface Intervention {
+  readonly isMatch: Matcher;
+  readonly pauses: 'request' | 'answer';
+  /** Waits until the test continues; returns whether the answer is lost. */
   readonly hold: () => Promise<boolean>;
 }
 
 export function startPauses(): PauseClient {
   const client = engineClient();
-  const waiting: Mishap[] = [];
+  const waiting: Intervention[] = [];
   const requests: Outgoing[] = [];
   client.middlewareStack.add(
     (handle, context) => async (args) => {
       const request = { command: context.commandName ?? '', collection: collectionOf(args.input) };
       requests.push(request);
-      const place = waiting.findIndex(({ isMeant }) => isMeant(request));
-      const [mishap] = place < 0 ? [] : waiting.splice(place, 1);
-      if (mishap === undefined) return await handle(args);
-      const { holdsUp, hold } = mishap;
-      const isLostSoon = holdsUp === 'request' && (await hold());
+      const place = waiting.findIndex(({ isMatch }) => isMatch(request));
+      const [intervention] = place < 0 ? [] : waiting.splice(place, 1);
+      if (intervention === undefined) return await handle(args);
+      const { pauses, hold } = intervention;
+      const isLostSoon = pauses === 'request' && (await hold());
       const [answer] = await Promise.allSettled([handle(args)]);
-      const isLost = isLostSoon || (holdsUp === 'answer' && (await hold()));
+      const isLost = isLostSoon || (pauses === 'answer' && (await hold()));
       if (isLost) throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       if (answer.status === 'rejected') throw answer.reason;
       return answer.value;
     },
     { step: 'initialize', name: 'pauses' },
   );
-  const pauseAt = (holdsUp: Mishap['holdsUp'], isMeant: IsMeant): Pause => {
+  const pauseAt = (pauses: Intervention['pauses'], isMatch: Matcher): Pause => {
     let reach = () => {};
-    let goOn = (_isUnheard: boolean) => {};
+    let goOn = (_isAnswerLost: boolean) => {};
     const reached = new Promise<void>((resolve) => {
       reach = resolve;
     });
@@ -76,19 +76,19 @@ export function startPauses(): PauseClient {
       reach();
       return await gone;
     };
-    waiting.push({ isMeant, holdsUp, hold });
-    return { reached, goOn: () => goOn(false), goOnUnheard: () => goOn(true) };
+    waiting.push({ isMatch, pauses, hold });
+    return { reached, goOn: () => goOn(false), goOnWithoutAnswer: () => goOn(true) };
   };
   return {
     client,
     requests,
-    pauseNext: (isMeant) => pauseAt('request', isMeant),
-    pauseNextAnswer: (isMeant) => pauseAt('answer', isMeant),
-    loseNextAnswer: (isMeant) => pauseAt('request', isMeant).goOnUnheard(),
+    pauseNext: (isMatch) => pauseAt('request', isMatch),
+    pauseNextAnswer: (isMatch) => pauseAt('answer', isMatch),
+    loseNextAnswer: (isMatch) => pauseAt('request', isMatch).goOnWithoutAnswer(),
   };
 }
 
-/** The partition key that a request is about; empty where it names none. */
+/** The partition key of a request; empty if it has none. */
 export function collectionOf(input: object): string {
   const {
     Item,
@@ -103,5 +103,5 @@ export function collectionOf(input: object): string {
   return typeof value === 'string' ? value : (value?.S ?? '');
 }
 
-/** Documents are plain values, items are not. */
+/** A plain value in a document, or an attribute value in an item. */
 type Value = string | { readonly S?: string } | undefined;

@@ -9,10 +9,10 @@ import { engineClient, TABLES } from './start-broker.ts';
 type Item = Record<string, AttributeValue>;
 
 const BATCH = 25;
-/** Older than any send that may be under way. */
+/** The time of creation: older than any send that may be under way. */
 const OLD = 0;
 
-/** Payload items of a queue, and blocks that name them, put into the tables past the service. */
+/** Writes payload items of a queue, and blocks that refer to them, directly into the tables. */
 export class PayloadItems {
   readonly #client: DynamoDBClient = engineClient();
   readonly #id: string;
@@ -22,14 +22,14 @@ export class PayloadItems {
     this.#id = id;
   }
 
-  /** Puts payloads of these names, as a crash may leave them. */
+  /** Writes payloads with these names, as a crash may leave them. */
   async put(names: readonly string[]): Promise<void> {
     const q = { N: String(OLD) };
     const d = { B: Uint8Array.of(0) };
     await this.#write(names.map((name) => ({ pk: this.#payloads, sk: { S: `${name}.0` }, q, d })));
   }
 
-  /** Puts blocks that name them. */
+  /** Writes blocks that refer to these payloads. */
   async name(names: readonly string[]): Promise<void> {
     await this.#write(
       names.map((name, i) => ({
@@ -42,7 +42,7 @@ export class PayloadItems {
     );
   }
 
-  /** The names of the payloads that are there. */
+  /** The names of all stored payloads of the queue. */
   async names(): Promise<readonly string[]> {
     const found: string[] = [];
     let start: Item | undefined;

@@ -2,8 +2,8 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import type { Received } from './test-broker.ts';
 
 /**
- * What a request may have been, seen from outside: somewhere between two moments, each of them in
- * the order of this process and by the bus's clock.
+ * The time span of a request as its client sees it: the service carries it out between these two moments.
+ * Each moment has a place in the order of this process, and a time of the service's clock.
  */
 export interface Span {
   readonly begun: Moment;
@@ -11,33 +11,33 @@ export interface Span {
 }
 
 interface Moment {
-  /** Counted up with every moment that is noted, so that any two can be compared. */
+  /** Increases with every moment, so that any two are comparable. */
   readonly order: number;
-  /** Epoch ms of the clock that the bus goes by. */
+  /** Epoch ms of the service's clock. */
   readonly at: number;
 }
 
-/** A delivery as its receiver knows it; `until` grows with renewals. */
+/** A delivery as its receiver knows it; renewals increase `until`. */
 export interface Delivery {
   readonly message: string;
   readonly received: Received;
   readonly span: Span;
-  /** Epoch ms at which the lock was taken; by receive-and-delete, the last possible instant. */
+  /** Epoch ms at which the message was locked; for receive-and-delete, the last possible instant. */
   readonly claimedAt: number;
   until: number;
-  /** Absent while held, and where the lock was left to run out. */
+  /** Absent while the message is locked, and if the lock expires. */
   end?: { readonly kind: 'completed' | 'abandoned'; readonly span: Span };
 }
 
 export type RaceAction = 'complete' | 'abandon' | 'renew';
 
-/** What came of an action: done, lost (the lock is not held any more), or busy (nothing happened). */
+/** The outcome of an action: done, lost (the lock was lost), or busy (nothing was done). */
 export type RaceOutcome = 'done' | 'lost' | 'busy';
 
-/** Keeps the books over all receivers of a queue, and says where the bus broke a promise. */
+/** A log of all deliveries of a queue, which reports violated guarantees. */
 export class RaceLog {
-  readonly complaints: string[] = [];
-  /** Messages that are gone for good, as far as receivers were told. */
+  readonly violations: string[] = [];
+  /** The number of messages that receivers have completed or removed. */
   finals = 0;
   readonly outcomes = { delivered: 0, done: 0, lost: 0, busy: 0 };
   readonly deliveries = new Map<string, Delivery[]>();
@@ -50,7 +50,7 @@ export class RaceLog {
     this.#lockMs = lockMs;
   }
 
-  /** Does a request and tells the span in which the bus must have carried it out. */
+  /** Sends a request, and returns its answer and time span. */
   async during<T>(request: () => Promise<T>): Promise<{ answer: T; span: Span }> {
     const begun = this.#moment();
     const answer = await request();
@@ -61,20 +61,20 @@ export class RaceLog {
     return { order: this.#order++, at: this.#clock.now() };
   }
 
-  /** Enters what a peek-lock brought. */
+  /** Records the messages of a peek-lock. */
   locked(span: Span, received: readonly Received[]): readonly Delivery[] {
     return received.map((message) => {
       const until = Date.parse(message.broker.LockedUntilUtc);
       const claimedAt = until - this.#lockMs;
       const delivery = this.#enter({ span, received: message, until, claimedAt });
       if (claimedAt < span.begun.at || claimedAt > span.ended.at) {
-        this.#complain(delivery, 'has a lock that ends too soon or too late');
+        this.#report(delivery, 'has a lock that ends too soon or too late');
       }
       return delivery;
     });
   }
 
-  /** Enters what a receive-and-delete brought. */
+  /** Records the messages of a receive-and-delete. */
   removed(span: Span, received: readonly Received[]): void {
     for (const message of received) {
       const claimedAt = span.ended.at;
@@ -87,7 +87,8 @@ export class RaceLog {
   #enter(what: Omit<Delivery, 'message'>): Delivery {
     const message = what.received.broker.MessageId;
     const delivery: Delivery = { message, ...what };
-    if (what.received.body !== bodyOf(message)) this.#complain(delivery, 'has a foreign body');
+    if (what.received.body !== bodyOf(message))
+      this.#report(delivery, 'has the body of another message');
     const earlier = this.deliveries.get(message) ?? [];
     earlier.push(delivery);
     this.deliveries.set(message, earlier);
@@ -95,7 +96,7 @@ export class RaceLog {
     return delivery;
   }
 
-  /** Enters what came of settling or renewing. `until` is the new end after a renewal. */
+  /** Records the outcome of a settlement or a renewal. `until` is the new end of a renewed lock. */
   acted(
     delivery: Delivery,
     action: RaceAction,
@@ -106,11 +107,12 @@ export class RaceLog {
     if (outcome === 'busy') return;
     if (outcome === 'lost') {
       const wasLive = delivery.end === undefined && span.ended.at < delivery.until;
-      if (wasLive) this.#complain(delivery, `lost its live lock, said the ${action}`);
+      if (wasLive) this.#report(delivery, `lost a valid lock, according to the ${action}`);
       return;
     }
-    if (delivery.end !== undefined) this.#complain(delivery, `took a second end by ${action}`);
-    if (span.begun.at >= delivery.until) this.#complain(delivery, `took a late ${action}`);
+    if (delivery.end !== undefined)
+      this.#report(delivery, `accepted a second settlement: ${action}`);
+    if (span.begun.at >= delivery.until) this.#report(delivery, `accepted a late ${action}`);
     if (action === 'renew') this.#renewed(delivery, span, result.until ?? Number.NaN);
     else delivery.end = { kind: action === 'complete' ? 'completed' : 'abandoned', span };
     if (action === 'complete') this.finals++;
@@ -119,56 +121,56 @@ export class RaceLog {
   #renewed(delivery: Delivery, span: Span, until: number): void {
     const renewedAt = until - this.#lockMs;
     if (!(renewedAt >= span.begun.at && renewedAt <= span.ended.at)) {
-      this.#complain(delivery, 'was renewed until a wrong instant');
+      this.#report(delivery, 'has a renewed lock with a wrong end');
     }
     delivery.until = until;
   }
 
-  /** Goes through the life of every message once all is over. Each is to be gone. */
+  /** Checks all deliveries of every message at the end. Each message must be completed. */
   review(messages: readonly string[]): void {
     for (const message of messages) {
       const lives = [...(this.deliveries.get(message) ?? [])].sort(
         (a, b) => countOf(a) - countOf(b),
       );
       if (lives.at(-1)?.end?.kind !== 'completed') {
-        this.complaints.push(`${message} was never completed, after ${lives.length} deliveries`);
+        this.violations.push(`${message} was never completed, after ${lives.length} deliveries`);
       }
       lives.forEach((delivery, i) => {
-        if (countOf(delivery) !== i + 1) this.#complain(delivery, `is delivery ${i + 1} in truth`);
+        if (countOf(delivery) !== i + 1) this.#report(delivery, `is actually delivery ${i + 1}`);
         const next = lives[i + 1];
         if (next !== undefined) this.#reviewSuccession(delivery, next);
       });
     }
-    const strangers = this.deliveries.size - messages.filter((m) => this.deliveries.has(m)).length;
-    if (strangers > 0) this.complaints.push(`${strangers} messages came that were never sent`);
+    const unknown = this.deliveries.size - messages.filter((m) => this.deliveries.has(m)).length;
+    if (unknown > 0) this.violations.push(`${unknown} messages came that were never sent`);
   }
 
-  /** A lock may only follow upon one that was given up, or had run out when it was taken. */
+  /** Checks that the earlier lock was abandoned or had expired when the next delivery was locked. */
   #reviewSuccession(delivery: Delivery, next: Delivery): void {
     if (next.span.ended.order < delivery.span.begun.order) {
-      this.#complain(next, 'came before the delivery it counts');
+      this.#report(next, 'came before the delivery that its DeliveryCount includes');
     }
     const { end } = delivery;
     if (end?.kind === 'completed') {
-      this.#complain(next, 'came although an earlier one was completed');
+      this.#report(next, 'came although an earlier one was completed');
     } else if (end?.kind === 'abandoned') {
       const isAfter = end.span.begun.order < next.span.ended.order;
-      if (!isAfter) this.#complain(next, 'came before the earlier lock was abandoned');
+      if (!isAfter) this.#report(next, 'came before the earlier lock was abandoned');
     } else if (next.claimedAt < delivery.until) {
-      this.#complain(next, 'was locked under a live lock');
+      this.#report(next, 'was locked during an earlier lock');
     }
   }
 
-  #complain(delivery: Delivery, sentence: string): void {
+  #report(delivery: Delivery, sentence: string): void {
     const { message, received, span } = delivery;
     const { DeliveryCount, LockToken = 'removed at once' } = received.broker;
-    this.complaints.push(
+    this.violations.push(
       `${message}, delivery ${DeliveryCount} (${LockToken}, requests ${span.begun.order}-${span.ended.order}): ${sentence}`,
     );
   }
 }
 
-/** The body that a message of a race has, so that a mix-up of bodies shows. */
+/** The body of a message, which depends on its id, so that mixed-up bodies are detected. */
 export function bodyOf(message: string): string {
   return `{"id":"${message}","text":"${message.repeat(1 + (message.length % 7))}"}`;
 }

@@ -30,19 +30,19 @@ interface ReceiverParts {
 }
 
 const SIZES = [1, 1, 2, 5, 10, 34, 100] as const;
-/** Deliveries whose lock is spent, kept to try them once more. */
+/** The number of deliveries with a used lock that are kept for another attempt. */
 const SPENT_MAX = 20;
 
 /**
- * A receiver that does what it likes with what it gets: completes, abandons, renews, keeps or
- * forgets messages, one by one or many at once, and tries spent locks again.
+ * A receiver with random actions: it completes, abandons, renews, keeps or ignores its messages, one at a time
+ * or several together, and tries used locks again.
  */
 export class RaceReceiver {
   readonly #broker: TestBroker;
   readonly #queue: string;
   readonly #log: RaceLog;
   readonly #random: LoadRandom;
-  #hand: Delivery[] = [];
+  #held: Delivery[] = [];
   #spent: Delivery[] = [];
 
   constructor({ broker, queue, log, random }: ReceiverParts) {
@@ -52,7 +52,7 @@ export class RaceReceiver {
     this.#random = random;
   }
 
-  /** Deals with what is held, and receives. Resolves with whether anything came. */
+  /** Settles some held messages, and receives. Resolves with whether it received any message. */
   async turn(): Promise<boolean> {
     await this.#renewSome();
     const chosen = this.#choose();
@@ -68,18 +68,18 @@ export class RaceReceiver {
     return await this.#lock(maxMessages);
   }
 
-  /** Takes what is to be settled out of the hand; some is forgotten, some is kept for later. */
+  /** Chooses the held messages to settle; of the others, some are kept and some are ignored. */
   #choose(): readonly Chosen[] {
     const chosen: Chosen[] = [];
     const kept: Delivery[] = [];
-    for (const delivery of this.#hand) {
+    for (const delivery of this.#held) {
       const drawn = this.#random.next();
       if (drawn < 0.62) chosen.push({ delivery, action: 'complete' });
       else if (drawn < 0.76) chosen.push({ delivery, action: 'abandon' });
       else if (drawn < 0.9) kept.push(delivery);
       else this.#spend(delivery);
     }
-    this.#hand = kept;
+    this.#held = kept;
     const again = this.#spent[this.#random.below(4 * SPENT_MAX)];
     if (again !== undefined) chosen.push({ delivery: again, action: 'complete' });
     return chosen;
@@ -103,7 +103,7 @@ export class RaceReceiver {
   }
 
   async #renewSome(): Promise<void> {
-    const some = this.#hand.filter(() => this.#random.chance(0.15));
+    const some = this.#held.filter(() => this.#random.chance(0.15));
     const [only] = some;
     if (only === undefined) return;
     if (some.length === 1 && only.received.location !== undefined) return this.#renewOne(only);
@@ -113,7 +113,7 @@ export class RaceReceiver {
     expectStatus(answer, 200);
     const { renewals } = answer.json<{ renewals: readonly Renewal[] }>();
     for (const [i, delivery] of some.entries()) {
-      const { lockedUntilUtc, error } = renewals[i] ?? missing('a renewal');
+      const { lockedUntilUtc, error } = renewals[i] ?? missing('renewal');
       const until = lockedUntilUtc === undefined ? {} : { until: Date.parse(lockedUntilUtc) };
       const outcome = outcomeOf(error?.code);
       this.#enter({ delivery, action: 'renew', outcome, span, ...until });
@@ -129,7 +129,7 @@ export class RaceReceiver {
     this.#enter({ delivery, action: 'renew', outcome, span, ...until });
   }
 
-  /** One by one where a lock has an address and there are few; else many in one call. */
+  /** Settles one or two messages with a lock URI one at a time, all others in one call. */
   async #settle(chosen: readonly Chosen[]): Promise<void> {
     if (chosen.length === 0) return;
     const alone =
@@ -153,8 +153,8 @@ export class RaceReceiver {
 
   #enterOutcomes(chosen: readonly Chosen[], answers: readonly OutcomeAnswer[], span: Span): void {
     for (const [i, { delivery, action }] of chosen.entries()) {
-      const { settled, error } = answers[i] ?? missing('an outcome');
-      if (settled !== (error === undefined)) missing('sense in an outcome');
+      const { settled, error } = answers[i] ?? missing('outcome');
+      if (settled !== (error === undefined)) missing('consistent outcome');
       this.#enter({ delivery, action, outcome: outcomeOf(error?.code), span });
     }
   }
@@ -171,9 +171,9 @@ export class RaceReceiver {
       messages: readonly WireMessage[];
       error?: { readonly code: string };
     }>();
-    // Others were faster at every look: it has got nothing.
+    // ServiceBusy: other receivers were faster in every attempt, and the receive got no message.
     if (error !== undefined && error.code !== 'ServiceBusy')
-      throw new Error(`No messages came: ${answer.text}`);
+      throw new Error(`The receive failed: ${answer.text}`);
     this.#enterOutcomes(chosen, settlements, span);
     return this.#take(span, messages.map(fromWire));
   }
@@ -189,7 +189,7 @@ export class RaceReceiver {
   }
 
   #take(span: Span, received: readonly Received[]): boolean {
-    this.#hand.push(...this.#log.locked(span, received));
+    this.#held.push(...this.#log.locked(span, received));
     return received.length > 0;
   }
 
@@ -212,7 +212,7 @@ export class RaceReceiver {
   }
 }
 
-/** Where others were faster at every look, a receive is answered 503, and has got nothing. */
+/** Returns no messages after a 503: other receivers were faster in every attempt. */
 async function orNothing(
   receive: () => Promise<readonly Received[]>,
 ): Promise<readonly Received[]> {
@@ -235,16 +235,16 @@ function outcomeOf(code: string | undefined): RaceOutcome {
   if (code === undefined) return 'done';
   if (code === 'MessageLockLost') return 'lost';
   if (code === 'ServiceBusy') return 'busy';
-  throw new Error(`Nobody expects ${code} in a race.`);
+  throw new Error(`Unexpected error ${code} in a race.`);
 }
 
 function outcomeOfStatus(status: number): RaceOutcome {
   if (status === 200) return 'done';
   if (status === 404) return 'lost';
   if (status === 503) return 'busy';
-  throw new Error(`Nobody expects status ${status} in a race.`);
+  throw new Error(`Unexpected status ${status} in a race.`);
 }
 
 function missing(what: string): never {
-  throw new Error(`The answer holds no ${what}.`);
+  throw new Error(`The answer has no ${what}.`);
 }

@@ -9,30 +9,30 @@ import {
 } from '../../amqp/wire/performatives.ts';
 import { type AmqpValue, binary, described, list, NULL, symbol } from '../../amqp/wire/value.ts';
 
-/** Larger than any that the server sends. */
+/** Larger than any frame of the server. */
 const FRAME_BYTES_MAX = 10_000_000;
 const SASL_OUTCOME = 0x44n;
 
-/** What came from the server: a performative, or the end of the connection. */
+/** Output of the server: a performative, the SASL outcome, or the end of the connection. */
 export type Said =
   | (Performative & { readonly payload?: Uint8Array })
   | { readonly kind: 'outcome'; readonly code: number | undefined }
   | { readonly kind: 'ended' };
 
-/** A client that says what it is told to, well-formed or not, and hears what comes back. */
+/** A client that sends any performatives, well-formed or not, and reads those of the server. */
 export class RawAmqp {
   readonly #socket: Socket;
   readonly #reader = new FrameReader();
   readonly #heard: Said[] = [];
-  /** How many frames came, empty ones too. */
+  /** The number of received frames, including empty ones. */
   framesHeard = 0;
   #wake = () => {};
-  /** In which form values are encoded. */
+  /** Chooses the encoding of each value. */
   spell = (value: AmqpValue) => value;
   readonly #layers: ('amqp' | 'sasl')[];
   #isHeaderThere = false;
 
-  /** The layers are heard one after the other. */
+  /** `layers` = the protocol layers that the server speaks, one after the other. */
   constructor(port: number, ...layers: ('amqp' | 'sasl')[]) {
     this.#layers = layers.length === 0 ? ['amqp'] : layers;
     this.#socket = connect(port, '127.0.0.1');
@@ -44,7 +44,7 @@ export class RawAmqp {
     });
   }
 
-  /** Connects and opens, without SASL. */
+  /** Opens a connection without SASL. */
   static open(port: number): RawAmqp {
     const client = new RawAmqp(port);
     client.write(protocolHeader('amqp'));
@@ -52,12 +52,12 @@ export class RawAmqp {
     return client;
   }
 
-  /** Connects with a name and key, opens, and begins a session. */
+  /** Opens a connection with the name and key of a rule, and begins a session. */
   static authenticated(port: number, user: string, password: string): RawAmqp {
     return RawAmqp.opened(port, 'PLAIN', binary(Buffer.from(`\0${user}\0${password}`)));
   }
 
-  /** The same by a mechanism that needs a token for whatever comes next. */
+  /** Opens a connection with any SASL mechanism, and begins a session. */
   static opened(
     port: number,
     mechanism: string,
@@ -89,7 +89,7 @@ export class RawAmqp {
     this.say({ kind: 'begin', ...windows }, channel);
   }
 
-  /** The next that the server says of these kinds; what else it says is passed over. */
+  /** The server's next output of one of these kinds; skips all other output. */
   async hear<Kind extends Said['kind']>(
     ...kinds: readonly Kind[]
   ): Promise<Extract<Said, { kind: Kind }>> {
@@ -107,7 +107,7 @@ export class RawAmqp {
     }
   }
 
-  /** Whether the server has said which protocol it speaks. */
+  /** Whether the server has sent its protocol header. */
   get isGreeted(): boolean {
     return this.#isHeaderThere;
   }

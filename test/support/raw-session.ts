@@ -19,7 +19,7 @@ import { RawAmqp } from './raw-amqp.ts';
 import { ROOT_KEY } from './start-broker.ts';
 
 const MANY = 100;
-/** What one frame carries of a message. */
+/** The maximum part of a message in one frame. */
 const FRAME_PAYLOAD_BYTES = 60_000;
 
 export const sourceOf = (address: string, ...more: readonly AmqpValue[]) =>
@@ -27,7 +27,7 @@ export const sourceOf = (address: string, ...more: readonly AmqpValue[]) =>
 export const targetOf = (address: string) => described(0x29n, list([str(address)]));
 export const COORDINATOR = described(0x30n, list([]));
 
-/** A source that asks for a session. */
+/** A source with a session filter. */
 export function sessionSource(address: string, filter: AmqpValue): AmqpValue {
   const filters = mapOf({ 'com.microsoft:session-filter': filter }, symbol);
   return sourceOf(address, ...Array<AmqpValue>(6).fill(NULL), filters);
@@ -37,7 +37,7 @@ export function sessionSource(address: string, filter: AmqpValue): AmqpValue {
 export const dataMessage = (body: string) =>
   writeSections({ body: [described(SECTION.data, binary(Buffer.from(body)))] });
 
-/** The text of a message's data. */
+/** The text of a message's data section. */
 export function dataOf(payload: Uint8Array | undefined): string {
   const [section] = readSections(payload ?? new Uint8Array()).body;
   const value = section?.type === 'described' ? section.value : undefined;
@@ -47,7 +47,7 @@ export function dataOf(payload: Uint8Array | undefined): string {
 const command = (code: bigint, ...fields: readonly AmqpValue[]) =>
   writeSections({ body: [described(SECTION.value, described(code, list(fields)))] });
 
-/** What tells a coordinator to commit a transaction or to roll it back. */
+/** A discharge, which commits a transaction or rolls it back. */
 export const discharging = (id: Uint8Array, isRollback = false) =>
   command(0x32n, binary(id), bool(isRollback));
 
@@ -61,7 +61,7 @@ export const accepting = (transaction: Uint8Array): DeliveryState => ({
   outcome: { kind: 'accepted' },
 });
 
-/** What a request came to. */
+/** The response to a request. */
 export interface RawAnswer {
   readonly status: number | undefined;
   readonly condition: string | undefined;
@@ -69,17 +69,17 @@ export interface RawAnswer {
 }
 
 type Sending = Partial<Pick<Transfer, 'state' | 'settled' | 'messageFormat'>>;
-/** Some name no link for the answer. */
+/** `replyTo` = NULL sends a request without a reply-to address. */
 type Requesting = Sending & { readonly replyTo?: AmqpValue };
 type Attaching = Partial<Omit<Attach, 'kind' | 'handle' | 'role' | 'source' | 'target'>>;
 
-/** One AMQP session, in which links are made and used as clients of other languages do. */
+/** One AMQP session, which attaches and uses links as clients in other languages do. */
 export class RawSession {
   readonly raw: RawAmqp;
   readonly #channel: number;
-  /** The links on which an address is asked. */
-  readonly #asking = new Map<string, number>();
-  /** Frames of messages that are taken, told with each credit. */
+  /** The handles of request links, by address. */
+  readonly #requestLinks = new Map<string, number>();
+  /** The incoming window, which every flow with credit contains. */
   incomingWindow = MANY;
   #handle = 0;
   #delivery = 0;
@@ -89,12 +89,12 @@ export class RawSession {
     this.#channel = channel;
   }
 
-  /** With the rights of the root key, on a connection of its own. */
+  /** A session with the root key, on a connection of its own. */
   static root(port: number): RawSession {
     return new RawSession(RawAmqp.authenticated(port, 'RootManageSharedAccessKey', ROOT_KEY));
   }
 
-  /** Attaches; the server's attach comes back. */
+  /** Attaches a link. Resolves with the server's attach. */
   async attach(
     role: Attach['role'],
     [source, target]: readonly [AmqpValue, AmqpValue],
@@ -107,14 +107,14 @@ export class RawSession {
     return await this.raw.hear('attach');
   }
 
-  /** A link to send on, once there is credit; its handle comes back. */
+  /** Attaches a sender. Resolves with its handle when it has credit. */
   async sender(target: AmqpValue, more: Attaching = {}): Promise<number> {
     const { handle } = await this.attach('sender', [sourceOf('here'), target], more);
     await this.raw.hear('flow');
     return handle;
   }
 
-  /** A link to receive on under locks. */
+  /** Attaches a receiver in peek-lock mode. */
   async receiver(source: AmqpValue, more: Attaching = {}): Promise<Attach> {
     const modes = { senderSettleMode: 0, receiverSettleMode: 1 };
     return await this.attach('receiver', [source, targetOf('here')], { ...modes, ...more });
@@ -125,14 +125,14 @@ export class RawSession {
     this.#say({ kind: 'flow', ...own, handle, deliveryCount: 0, linkCredit });
   }
 
-  /** Receives one message under a lock; what names its delivery comes back. */
+  /** Receives one message in peek-lock mode. Resolves with its delivery id. */
   async lockOne(queue: string): Promise<number> {
     const { handle } = await this.receiver(sourceOf(queue));
     this.credit(handle, 1);
     return (await this.raw.hear('transfer')).deliveryId ?? -1;
   }
 
-  /** Sends, and returns what became of it; a delivery that is settled has no outcome. */
+  /** Sends a message. Resolves with its outcome; a presettled delivery has none. */
   async send(
     handle: number,
     payload: Uint8Array,
@@ -142,7 +142,7 @@ export class RawSession {
     return more.settled ? undefined : (await this.#outcome('receiver', deliveryId)).state;
   }
 
-  /** Sends without waiting for the outcome; the delivery's id comes back. */
+  /** Sends a message without waiting for its outcome. Returns the delivery id. */
   sendAhead(handle: number, payload: Uint8Array, more: Sending = {}): number {
     const deliveryId = this.#delivery++;
     const deliveryTag = Buffer.from([deliveryId]);
@@ -155,7 +155,7 @@ export class RawSession {
     return deliveryId;
   }
 
-  /** What became of deliveries that were sent ahead, in the order of their ids. */
+  /** The outcomes of these deliveries, in the order of `ids`. */
   async outcomes(...ids: readonly number[]): Promise<readonly (DeliveryState | undefined)[]> {
     const states = new Map<number, DeliveryState | undefined>();
     while (!ids.every((id) => states.has(id))) {
@@ -180,21 +180,21 @@ export class RawSession {
     return await this.send(coordinator, discharging(id, isRollback));
   }
 
-  /** Asks the management node of an entity. */
+  /** Sends a request to the management node of an entity. */
   async ask(
     entity: string,
     operation: string,
     body: AmqpValue,
     { fields = {}, ...sending }: Requesting & { fields?: Readonly<Record<string, AmqpValue>> } = {},
   ): Promise<RawAnswer> {
-    const handle = await this.#openAsking(`${entity}/$management`);
+    const handle = await this.#openRequestLink(`${entity}/$management`);
     const said = { operation: str(`com.microsoft:${operation}`), ...fields };
     return await this.#exchange(handle, said, body, sending);
   }
 
-  /** Puts a token for an address; the status comes back. */
+  /** Puts a token for an address. Resolves with the status. */
   async putToken(token: string, address: string): Promise<number | undefined> {
-    const handle = await this.#openAsking('$cbs');
+    const handle = await this.#openRequestLink('$cbs');
     const fields = {
       operation: str('put-token'),
       type: str('servicebus.windows.net:sastoken'),
@@ -203,14 +203,14 @@ export class RawSession {
     return (await this.#exchange(handle, fields, str(token))).status;
   }
 
-  async #openAsking(address: string): Promise<number> {
-    const known = this.#asking.get(address);
+  async #openRequestLink(address: string): Promise<number> {
+    const known = this.#requestLinks.get(address);
     if (known !== undefined) return known;
     const handle = await this.sender(targetOf(address));
     const answers = [sourceOf(address), targetOf(`answers-${handle}`)] as const;
     const { handle: hearing } = await this.attach('receiver', answers, { senderSettleMode: 1 });
     this.credit(hearing, MANY);
-    this.#asking.set(address, handle);
+    this.#requestLinks.set(address, handle);
     return handle;
   }
 
@@ -242,7 +242,7 @@ export class RawSession {
     };
   }
 
-  /** What the server says of one delivery, past what it says of others. */
+  /** The server's disposition of one delivery; skips those of others. */
   async #outcome(role: 'sender' | 'receiver', id: number) {
     for (;;) {
       const said = await this.raw.hear('disposition');

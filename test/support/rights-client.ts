@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { engineClient, TABLES } from './start-broker.ts';
 
-/** DynamoDB actions that are allowed on each table, as IAM calls them. */
+/** The IAM actions that are allowed on each table. */
 export type Rights = Readonly<Record<keyof typeof TABLES, readonly string[]>>;
 
 interface DynamoRequest {
@@ -15,7 +15,7 @@ interface DynamoInput {
   readonly TransactItems?: readonly Readonly<Record<string, { readonly TableName: string }>>[];
 }
 
-/** What is refused for lack of a right is told to `denied`. To be destroyed by whoever asked for it. */
+/** A client that refuses actions without a right, and reports them to `denied`. The caller destroys it. */
 export function clientWithRights(rights: Rights, denied: (what: string) => void): DynamoDBClient {
   const client = engineClient();
   client.middlewareStack.add(
@@ -35,14 +35,14 @@ export function clientWithRights(rights: Rights, denied: (what: string) => void)
 }
 
 function isAllowed(rights: Rights, action: string, table: string): boolean {
-  // Tables are made by whoever deploys.
+  // The deployment creates the tables, not the functions.
   if (action.endsWith('Table')) return true;
   return (['entities', 'messages'] as const).some(
     (name) => TABLES[name] === table && rights[name].includes(action),
   );
 }
 
-/** A transaction needs the rights of the actions in it. */
+/** The actions of a request; a transaction has those of its items. */
 function actionsOf({ headers, body }: DynamoRequest): (readonly [string, string])[] {
   const operation = headers['x-amz-target']?.split('.')[1] ?? '';
   const input: DynamoInput = JSON.parse(

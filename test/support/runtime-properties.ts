@@ -1,4 +1,4 @@
-/** How many messages of each kind an entity holds, its size in bytes, and when it was last used. */
+/** The message counts of an entity, its size in bytes, and its time of last access. */
 export interface RuntimeProperties {
   readonly total: number;
   readonly active: number;
@@ -10,7 +10,7 @@ export interface RuntimeProperties {
   readonly accessedAt: number;
 }
 
-/** Reads them from an entity's ATOM description. */
+/** Reads the runtime properties from an entity's ATOM description. */
 export function readRuntimeProperties(description: string): RuntimeProperties {
   const text = (name: string): string => {
     const found = new RegExp(`<(?:\\w+:)?${name}[^>]*>([^<]*)<`).exec(description)?.[1];

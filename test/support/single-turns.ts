@@ -1,4 +1,4 @@
-/** Turns of which each is for one piece of work, and ends when it is told to. */
+/** Work turns of one piece of work each; the test ends each turn. */
 export function singleTurns() {
   const waiting: (() => void)[] = [];
   let isTaken = false;

@@ -13,10 +13,10 @@ const LIMITS: StorageLimits = isMore()
   ? STORAGE_LIMITS
   : { transactionItems: 10, bytesPerMegabyte: 1024 };
 
-/** Messages of a batch that is as large as a client may send, or a tenth of that. */
+/** The maximum number of messages of a batch, or a tenth of it. */
 export const LARGE_BATCH = isMore() ? SERVICE.batchMessages : SERVICE.batchMessages / 10;
 
-/** For a test that writes more items than a transaction takes. */
+/** For a test that writes more items than fit into a transaction. */
 export const FEW_ITEMS: StorageLimits = {
   ...STORAGE_LIMITS,
   transactionItems: LIMITS.transactionItems,
@@ -28,5 +28,5 @@ export const SMALL_ENTITIES: StorageLimits = {
   bytesPerMegabyte: LIMITS.bytesPerMegabyte,
 };
 
-/** Items that take more than one transaction of `FEW_ITEMS`, and less than two. */
+/** A number of items that needs two transactions of `FEW_ITEMS`. */
 export const MORE_THAN_A_TRANSACTION = 1.2 * LIMITS.transactionItems;

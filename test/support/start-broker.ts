@@ -25,50 +25,50 @@ import { Turns } from './turns.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export const ROOT_KEY = 'SAS_KEY_VALUE';
-/** Of this process alone: some tests look through all that is there. */
+/** Tables of this process alone, because some tests scan whole tables. */
 export const TABLES = {
   entities: `test-${process.pid}-entities`,
   messages: `test-${process.pid}-messages`,
 } as const;
 
 export interface StartOptions {
-  /** Makes the run repeatable. */
+  /** Makes random bytes repeatable. */
   readonly seed?: string;
-  /** A second process of an existing namespace. */
+  /** An existing namespace, of which this becomes a second process. */
   readonly beside?: TestBroker;
   readonly client?: DynamoDBClient;
-  /** Standard if it is not named. */
+  /** Default: Standard. */
   readonly tier?: ComposeSettings['tier'];
-  /** A wall clock of this process's own; else that of `beside`, or a new one. */
+  /** The wall clock of this process. Default: that of `beside`, or a new one. */
   readonly clock?: ManualClock;
-  /** By which tokens expire; `clock` if none is given, as in a deployment. */
+  /** The clock by which tokens expire. Default: `clock`, as in a deployment. */
   readonly tokenClock?: ManualClock;
-  /** The monotonic clock of this process, and how it waits. */
+  /** The monotonic clock and the timers of this process. */
   readonly scheduler?: Scheduler;
-  /** The product's own if none is given. */
+  /** Default: the compression of the product. */
   readonly compression?: Compression;
-  /** The service's own if none are given. */
+  /** Default: the limits of the service. */
   readonly limits?: StorageLimits;
-  /** What peers may have the process hold; a part of the heap if it is not named. */
+  /** The memory limit for all peers. Default: a part of the heap. */
   readonly memoryBytes?: number;
-  /** Where this process gets the root keys; `ROOT_KEY` alone if it is not named. */
+  /** The source of the root keys. Default: `ROOT_KEY` alone. */
   readonly rootKey?: RootKeySource;
 }
 
-/** A client of the engine that `npm test` has started. */
+/** A new client of the engine that `npm test` has started. */
 export function engineClient(): DynamoDBClient {
   return createDynamoClient(engineEndpoint());
 }
 
 let shared: DynamoDBClient | undefined;
 
-/** One client for all processes of tests that change nothing about it: to make one costs as much as ten requests. */
+/** One client for all tests that do not modify it, because a new client costs as much as ten requests. */
 function sharedClient(): DynamoDBClient {
   shared ??= engineClient();
   return shared;
 }
 
-/** Where that engine answers, and its access key: for processes that know nothing of ours. */
+/** The endpoint and the access key of that engine, for other processes. */
 export function engineOfTests(): EngineAddress {
   return engineAddress(engineEndpoint());
 }
@@ -79,28 +79,28 @@ function engineEndpoint(): string {
   return endpoint;
 }
 
-/** What a table is used with that no broker stands before. */
+/** Options for a test that uses a table without a broker. */
 export function tableOptions(meter?: UnitMeter): TableOptions {
   return { scheduler: realScheduler, random: randomSource(), meter };
 }
 
-let making: Promise<void> | undefined;
+let creating: Promise<void> | undefined;
 
-/** Makes the tables of this process, once for all of its tests. */
+/** Creates the tables of this process, once for all of its tests. */
 export function tablesExist(): Promise<void> {
-  making ??= makeTables();
-  return making;
+  creating ??= createTables();
+  return creating;
 }
 
-async function makeTables(): Promise<void> {
+async function createTables(): Promise<void> {
   const client = engineClient();
   await ensureTables(client, TABLES);
   client.destroy();
 }
 
 /**
- * A namespace of its own for one test: the whole app on a port, with a clock that stands still. In the
- * mode of `registerInTurns` two processes answer in turns; a broker `beside` another one is one process.
+ * Starts a new namespace for one test: the whole app on a port, with a clock that stands still. In the mode of
+ * `registerInTurns` two processes answer alternately; a broker `beside` another one is always one process.
  */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
   const { beside, seed } = options;
@@ -163,7 +163,7 @@ function startProcess(
   return composition;
 }
 
-/** Random bytes; the same ones for the same seed. */
+/** Random bytes; the same seed repeats them. */
 function randomSource(seed?: string): RandomSource {
   if (seed === undefined) return { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
   let drawn = 0;

@@ -9,7 +9,7 @@ import { sweepStateKey } from '../../shared/storage/schema/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
-/** What lies in the tables, counted past the service: whether what is gone is really gone. */
+/** Reads the tables directly, so that tests can check that deleted data is really gone. */
 export class StoredItems {
   readonly #client: DynamoDBClient = engineClient();
   readonly #namespace: string;
@@ -23,7 +23,7 @@ export class StoredItems {
     return await this.#idIn(this.#namespace, name);
   }
 
-  /** Takes the next due time out of a queue's head, which then tells nobody of scheduled messages. */
+  /** Removes the next due time from a queue's partition header, so that scheduled messages do not activate. */
   async forgetDue(id: string): Promise<void> {
     await this.#client.send(
       new UpdateItemCommand({
@@ -34,7 +34,7 @@ export class StoredItems {
     );
   }
 
-  /** Puts a next due time into a queue's head, epoch ms, as a write does that arrives late. */
+  /** Sets the next due time (epoch ms) in a queue's partition header, as a late write does. */
   async expectDue(id: string, dueAt: number): Promise<void> {
     await this.#client.send(
       new UpdateItemCommand({
@@ -52,7 +52,7 @@ export class StoredItems {
     return await this.#idIn(`${this.#namespace}/s/${topicId}`, `${topic}/subscriptions/${name}`);
   }
 
-  /** Of queues, topics and their subscriptions; transactions are kept under the namespace's name. */
+  /** The ids of all queues, topics and subscriptions, and the namespace's name, under which transactions are. */
   async #idsOfAll(): Promise<readonly string[]> {
     const top = await this.#entitiesIn(this.#namespace);
     const children = top.map(({ id }) => this.#entitiesIn(`${this.#namespace}/s/${id?.S}`));
@@ -78,18 +78,18 @@ export class StoredItems {
     return id;
   }
 
-  /** How many items the messages of an entity take, its heads included. */
+  /** The number of items of an entity in the messages table, including partition headers. */
   async ofEntity(id: string): Promise<number> {
     return await this.#count(TABLES.messages, `${id}.`);
   }
 
-  /** What is kept of a namespace beside its entities and the state of the sweep: what that has to do. */
+  /** The number of items of a namespace that are the sweep's work: no entities, and not the sweep's state. */
   async ofSweep(): Promise<number> {
     const state = await this.#count(TABLES.entities, sweepStateKey(this.#namespace).pk);
     return (await this.#count(TABLES.entities, `${this.#namespace}/`)) - state;
   }
 
-  /** All that lies in the messages table of the queues and topics of the namespace, item by item. */
+  /** All items of the namespace in the messages table. */
   async all(): Promise<readonly string[]> {
     const ids = await this.#idsOfAll();
     const items: string[] = [];
@@ -112,7 +112,7 @@ export class StoredItems {
     return items.sort();
   }
 
-  /** Removes from the blocks of a queue what their messages print: earlier versions stored none. */
+  /** Removes the printed sizes from the blocks of a queue, as earlier versions stored none. */
   async forgetPrintedBytes(id: string): Promise<number> {
     const { Items = [] } = await this.#client.send(
       new QueryCommand({

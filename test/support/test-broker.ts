@@ -35,18 +35,18 @@ interface Parts {
   readonly clock: ManualClock;
   readonly meter: UnitMeter;
   readonly namespace: string;
-  /** The process behind the address, or several that take turns. */
+  /** The process behind the address, or several that answer alternately. */
   readonly composition: Pick<Composition, 'sweep' | 'idle'>;
   /** The monotonic clock of its processes. */
   readonly time: VirtualTime;
 }
 
-/** A running namespace in the words of its users; everything goes over HTTP. */
+/** A client of a running namespace, over HTTP. */
 export class TestBroker {
   readonly api: ApiClient;
   readonly clock: ManualClock;
   readonly namespace: string;
-  /** The monotonic clock of its processes; also of those that are started beside this one. */
+  /** The monotonic clock of its processes, and of those that are started beside it. */
   readonly time: VirtualTime;
   readonly #meter: UnitMeter;
   readonly #composition: Pick<Composition, 'sweep' | 'idle'>;
@@ -64,7 +64,7 @@ export class TestBroker {
     return this.api.request(method, path, options);
   }
 
-  /** Creates a queue with settings by their wire names, in the service's order of elements. */
+  /** Creates a queue; settings have their wire names, in the service's order of elements. */
   async createQueue(name: string, settings: Record<string, string> = {}): Promise<Answer> {
     return await this.putEntity(name, 'QueueDescription', settings);
   }
@@ -110,7 +110,7 @@ export class TestBroker {
     });
   }
 
-  /** Peek-locks one message; nothing where there is none. */
+  /** Peek-locks one message; undefined if there is none. */
   async peekLock(path: string, timeout = 0): Promise<Received | undefined> {
     const answer = await this.request('POST', `${path}/messages/head?timeout=${timeout}`);
     if (answer.status === 204) return undefined;
@@ -157,7 +157,7 @@ export class TestBroker {
     return await this.request('POST', locationOf(message));
   }
 
-  /** Settles many at once; each has its own outcome. */
+  /** Settles several messages in one request; each has its own outcome. */
   async settle(
     path: string,
     settlements: readonly SettlementRequest[],
@@ -166,7 +166,7 @@ export class TestBroker {
     return answer.json<{ settlements: OutcomeAnswer[] }>().settlements;
   }
 
-  /** Shows messages, as many as fit an answer, from the front or a sequence number on. */
+  /** Peeks as many messages as fit into an answer, from the first or from a sequence number on. */
   async peek(
     path: string,
     { from, max }: { readonly from?: number | bigint; readonly max?: number } = {},
@@ -190,7 +190,7 @@ export class TestBroker {
     return await this.post(path, '$cancelScheduled', { sequenceNumbers });
   }
 
-  /** Receives deferred messages by number; fails where that is refused. */
+  /** Receives deferred messages by sequence number; throws if it is refused. */
   async receiveDeferred(
     path: string,
     sequenceNumbers: readonly number[],
@@ -209,7 +209,7 @@ export class TestBroker {
     return await this.post(path, '$deferred', { sequenceNumbers, mode });
   }
 
-  /** What an operator does to single messages; says for each number whether it was done. */
+  /** An operator's operation on single messages; returns for each sequence number whether it was done. */
   async breakLock(path: string, numbers: readonly number[]): Promise<readonly boolean[]> {
     return await this.#operate(path, '$breakLock', numbers);
   }
@@ -244,7 +244,7 @@ export class TestBroker {
     return (await this.post(path, '$delete', range, 200)).json<{ deleted: number }>().deleted;
   }
 
-  /** Sends dead letters to the main queue again; returns how many. */
+  /** Moves dead letters back to the main queue; returns how many. */
   async resubmit(deadLetterPath: string, maxMessages?: number): Promise<number> {
     const answer = await this.post(deadLetterPath, '$resubmit', { maxMessages }, 200);
     return answer.json<{ resubmitted: number }>().resubmitted;
@@ -254,7 +254,7 @@ export class TestBroker {
     await this.post(path, '$purge', {}, 200);
   }
 
-  /** Calls one of the verbs on messages; with a status, fails where the answer has another. */
+  /** Sends one of the `$` operations on messages; with `status`, throws if the answer has another. */
   async post(path: string, verb: string, body: unknown, status?: number): Promise<Answer> {
     const answer = await this.request('POST', `${path}/messages/${verb}`, {
       body: JSON.stringify(body),
@@ -264,7 +264,7 @@ export class TestBroker {
     return answer;
   }
 
-  /** What management tells of a queue beside its settings. */
+  /** The runtime properties of a queue. */
   async runtimeProperties(queue: string): Promise<RuntimeProperties> {
     const answer = await this.request('GET', queue);
     expectStatus(answer, 200);
@@ -276,7 +276,7 @@ export class TestBroker {
     await this.#composition.sweep();
   }
 
-  /** What the work cost in capacity units, at the service's prices. */
+  /** The cost of `work` in capacity units, as DynamoDB charges it. */
   async units(work: () => Promise<unknown>): Promise<Units> {
     await this.#composition.idle();
     this.#meter.take();
@@ -286,7 +286,7 @@ export class TestBroker {
   }
 }
 
-/** Fails with what the service said. */
+/** Throws an error with the text of the answer if its status is another. */
 export function expectStatus(answer: Answer, status: number): void {
   if (answer.status !== status) {
     throw new Error(`Expected ${status}, got ${answer.status}: ${answer.text}`);

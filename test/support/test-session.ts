@@ -14,7 +14,7 @@ export interface SessionLockAnswer {
   readonly lockedUntilUtc: string;
 }
 
-/** Accepts the named session, which nobody must hold. */
+/** Accepts the named session; throws if another client has locked it. */
 export async function acceptSession(
   broker: TestBroker,
   path: string,
@@ -30,7 +30,7 @@ export function acceptRaw(broker: TestBroker, path: string, sessionId: string): 
   return broker.request('POST', `${path}/sessions/$accept?${query}`);
 }
 
-/** Accepts the next session, or nothing. */
+/** Accepts the next available session; undefined if there is none. */
 export async function acceptNext(
   broker: TestBroker,
   path: string,
@@ -42,7 +42,7 @@ export async function acceptNext(
   return new TestSession(broker, path, answer.json<SessionLockAnswer>());
 }
 
-/** Ids of sessions that have messages; with an instant (ISO 8601) those whose state was set since. */
+/** The ids of sessions with messages; with an instant (ISO 8601), of those whose state was set since. */
 export async function listSessions(
   broker: TestBroker,
   path: string,
@@ -54,7 +54,7 @@ export async function listSessions(
   return answer.json<{ sessionIds: string[] }>().sessionIds;
 }
 
-/** A session that a client holds; everything goes over HTTP. */
+/** A session that this client has locked, over HTTP. */
 export class TestSession {
   readonly id: string;
   readonly lock: string;
@@ -70,7 +70,7 @@ export class TestSession {
     this.lockedUntilUtc = lock.lockedUntilUtc;
   }
 
-  /** The query that names the session and its lock. */
+  /** The query parameters of the session and its lock. */
   get query(): string {
     return `sessionId=${encodeURIComponent(this.id)}&sessionLock=${this.lock}`;
   }
@@ -80,13 +80,16 @@ export class TestSession {
     return this.#broker.request(method, `${this.#path}/${path}${mark}${this.query}`, options);
   }
 
-  async #sure(status: number, ...request: Parameters<TestSession['request']>): Promise<Answer> {
+  async #requireStatus(
+    status: number,
+    ...request: Parameters<TestSession['request']>
+  ): Promise<Answer> {
     const answer = await this.request(...request);
     expectStatus(answer, status);
     return answer;
   }
 
-  /** Peek-locks one message in the form of headers; nothing where there is none. */
+  /** Peek-locks one message in the form of headers; undefined if there is none. */
   async peekLock(timeout = 0): Promise<Received | undefined> {
     const answer = await this.request('POST', `messages/head?timeout=${timeout}`);
     if (answer.status === 204) return undefined;
@@ -122,24 +125,24 @@ export class TestSession {
 
   async #post(path: string, body: unknown, status: number): Promise<Answer> {
     const headers = { 'Content-Type': 'application/json' };
-    return await this.#sure(status, 'POST', path, { body: JSON.stringify(body), headers });
+    return await this.#requireStatus(status, 'POST', path, { body: JSON.stringify(body), headers });
   }
 
   async peek(): Promise<readonly Received[]> {
-    return (await this.#sure(200, 'GET', 'messages')).json<WireMessage[]>().map(fromWire);
+    return (await this.#requireStatus(200, 'GET', 'messages')).json<WireMessage[]>().map(fromWire);
   }
 
-  /** Starts the lock anew; when it ends then. */
+  /** Renews the lock. Returns its new end. */
   async renew(): Promise<string> {
-    const answer = await this.#sure(200, 'POST', 'sessions/$renew');
+    const answer = await this.#requireStatus(200, 'POST', 'sessions/$renew');
     return answer.json<SessionLockAnswer>().lockedUntilUtc;
   }
 
   async release(): Promise<void> {
-    await this.#sure(200, 'POST', 'sessions/$release');
+    await this.#requireStatus(200, 'POST', 'sessions/$release');
   }
 
-  /** The state as text; nothing where none was set. */
+  /** The state as text; undefined if none is set. */
   async state(): Promise<string | undefined> {
     const answer = await this.request('GET', 'sessions/$state');
     if (answer.status === 204) return undefined;
@@ -148,10 +151,10 @@ export class TestSession {
   }
 
   async setState(state: string | Uint8Array): Promise<void> {
-    await this.#sure(200, 'PUT', 'sessions/$state', { body: state });
+    await this.#requireStatus(200, 'PUT', 'sessions/$state', { body: state });
   }
 
   async clearState(): Promise<void> {
-    await this.#sure(200, 'DELETE', 'sessions/$state');
+    await this.#requireStatus(200, 'DELETE', 'sessions/$state');
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Answer } from './api-client.ts';
 import { expectStatus, type Received, type TestBroker } from './test-broker.ts';
 
-/** Topics, subscriptions and rules in few words, for tests; everything goes over HTTP as ATOM. */
+/** Short functions for topics, subscriptions and rules, over HTTP as ATOM. */
 
 const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 const INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
@@ -14,13 +14,13 @@ type Settings = Readonly<Record<string, string>>;
 /** A typed value in a filter or an action, as `[type, text]`. */
 export type Value = readonly [type: string, text: string];
 
-/** What a rule says, as XML. */
+/** The filter and the action of a rule, as XML. */
 export interface RuleXml {
   readonly filter: string;
   readonly action?: string;
 }
 
-/** Where messages of a subscription are received. */
+/** The path of a subscription. */
 export function subscription(name: string, topic = 't'): string {
   return `${topic}/subscriptions/${name}`;
 }
@@ -53,7 +53,7 @@ export async function updateTopic(
   expectStatus(await broker.putEntity(name, 'TopicDescription', settings, IF_MATCH), 200);
 }
 
-/** Asks for a subscription. */
+/** Requests the creation of a subscription. */
 export async function putSubscription(
   broker: TestBroker,
   path: string,
@@ -71,7 +71,7 @@ export async function updateSubscription(
   expectStatus(await broker.putEntity(path, 'SubscriptionDescription', settings, IF_MATCH), 200);
 }
 
-/** Creates a subscription with one rule, which must succeed; `$Default` where none is given. */
+/** Creates a subscription with one rule, which must succeed. Default: the rule `$Default`. */
 export async function createSubscription(
   broker: TestBroker,
   path: string,
@@ -82,7 +82,7 @@ export async function createSubscription(
   expectStatus(await putSubscription(broker, path, { ...settings, ...first }), 201);
 }
 
-/** Creates many subscriptions that get everything, some at a time. */
+/** Creates many subscriptions that match all messages, a few at a time. */
 export async function createSubscriptions(
   broker: TestBroker,
   paths: readonly string[],
@@ -90,7 +90,7 @@ export async function createSubscriptions(
   await eachOf(paths, (path) => createSubscription(broker, path));
 }
 
-/** Does something for each path, some at a time. */
+/** Runs an operation for each path, a few at a time. */
 export async function eachOf(
   paths: readonly string[],
   work: (path: string) => Promise<unknown>,
@@ -102,7 +102,7 @@ export async function eachOf(
 
 const AT_ONCE = 15;
 
-/** Creates a subscription with exactly the rules given, of which each has a name. */
+/** Creates a subscription with exactly these named rules. */
 export async function createRuledSubscription(
   broker: TestBroker,
   path: string,
@@ -114,7 +114,7 @@ export async function createRuledSubscription(
   for (const [name, rule] of Object.entries(rules)) await createRule(broker, path, name, rule);
 }
 
-/** Asks for a rule; with `If-Match` it replaces one. */
+/** Requests the creation of a rule; with `If-Match`, its replacement. */
 export async function putRule(
   broker: TestBroker,
   path: string,
@@ -167,11 +167,11 @@ export function set(expression: string, parameters: Readonly<Record<string, Valu
   return `<Action xmlns:i="${INSTANCE}" i:type="SqlRuleAction">${sqlElements(expression, parameters)}</Action>`;
 }
 
-/** A filter that lets everything in, and one that lets nothing in. */
+/** A filter that matches every message, and one that matches none. */
 export const EVERYTHING = `<Filter xmlns:i="${INSTANCE}" i:type="TrueFilter"><SqlExpression>1=1</SqlExpression></Filter>`;
 export const NOTHING = `<Filter xmlns:i="${INSTANCE}" i:type="FalseFilter"><SqlExpression>1=0</SqlExpression></Filter>`;
 
-/** Equality on system properties by their wire names, and on user properties. */
+/** A correlation filter on system properties by their wire names, and on user properties. */
 export function correlation(
   system: Settings,
   properties: Readonly<Record<string, Value>> = {},
@@ -198,7 +198,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Everything that can be received, taken. */
+/** Receives and deletes all available messages. */
 export async function drain(broker: TestBroker, path: string): Promise<readonly Received[]> {
   const all: Received[] = [];
   for (;;) {
@@ -208,12 +208,12 @@ export async function drain(broker: TestBroker, path: string): Promise<readonly 
   }
 }
 
-/** Everything that can be received, taken, and the bodies of it in order. */
+/** Receives and deletes all available messages; returns their bodies in order. */
 export async function drainBodies(broker: TestBroker, path: string): Promise<readonly string[]> {
   return (await drain(broker, path)).map(({ body }) => body);
 }
 
-/** What management counts: only what is not 0, so that a test says all there is. */
+/** The message counts of an entity that are not 0, so that a test compares all of them. */
 export async function counts(
   broker: TestBroker,
   path: string,
@@ -226,20 +226,20 @@ export async function counts(
       Number(text),
     ],
   );
-  assert.ok(found.length >= 5, `counts stand in ${answer.text}`);
+  assert.ok(found.length >= 5, `expected message counts in ${answer.text}`);
   return Object.fromEntries(found.filter(([name, count]) => count > 0 && name !== 'MaxDelivery'));
 }
 
-/** How many bytes an entity says it holds. */
+/** The SizeInBytes of an entity. */
 export async function sizeOf(broker: TestBroker, path: string): Promise<number> {
   const answer = await broker.request('GET', path);
   expectStatus(answer, 200);
   const text = /<SizeInBytes>(\d+)</.exec(answer.text)?.[1];
-  assert.ok(text !== undefined, `a size stands in ${answer.text}`);
+  assert.ok(text !== undefined, `expected a size in ${answer.text}`);
   return Number(text);
 }
 
-/** Why messages were dead-lettered, from the front: body, reason, description. */
+/** Body, dead-letter reason and description of each message, in order. */
 export async function reasons(broker: TestBroker, path: string): Promise<readonly unknown[]> {
   return (await broker.peek(path)).map(({ body, properties }) => [
     body,

@@ -7,30 +7,30 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** A client whose process can be made to die between two transactions. */
+/** A DynamoDB client of a process that crashes between two transactions. */
 export interface CuttingClient {
   readonly client: DynamoDBClient;
-  /** From now on so many more transactions happen, and after that nothing is written any more. */
+  /** From now on, crashes right after this many transactions; later writes fail. */
   dieAfter(transactions: number): void;
-  /** The same, but what is no transaction happens until the next transaction is tried. */
+  /** The same, but crashes only at the next transaction; other writes before it succeed. */
   dieAtTransactionAfter(transactions: number): void;
-  /** At the write of this number, counted from 1 and from now on, the process stands still meanwhile. */
+  /** Pauses at this write, counted from 1 and from now on, until `meanwhile` has run. */
   stallAt(write: number, meanwhile: () => Promise<unknown>): void;
-  /** The machine is up again, and does not stand still any more. */
+  /** Restarts the process, and ends pauses. */
   revive(): void;
-  /** How many transactions happened since the last `dieAfter`. */
+  /** The number of transactions since the last `dieAfter`. */
   readonly transactions: number;
 }
 
-/** Cuts off writes as a crash would: what came before is stored, and nothing after. */
+/** Stops writes as a crash does: earlier writes are stored, and later ones are not. */
 export function cuttingClient(): CuttingClient {
   const client = engineClient();
-  // A dead process does not try again, and tests do not wait for it.
+  // A crashed process does not retry, and tests do not wait for retries.
   client.config.maxAttempts = async () => 1;
   let left: number | undefined;
   let done = 0;
   let isDead = false;
-  let isPatient = false;
+  let waitsForTransaction = false;
   let stall: { at: number; readonly meanwhile: () => Promise<unknown> } | undefined;
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -45,7 +45,7 @@ export function cuttingClient(): CuttingClient {
         if (isTransaction) {
           left--;
           done++;
-          isDead = left === 0 && !isPatient;
+          isDead = left === 0 && !waitsForTransaction;
         }
         return await next(args);
       },
@@ -59,13 +59,13 @@ export function cuttingClient(): CuttingClient {
     dieAfter: (transactions) => {
       left = transactions;
       done = 0;
-      isPatient = false;
+      waitsForTransaction = false;
       isDead = transactions === 0;
     },
     dieAtTransactionAfter: (transactions) => {
       left = transactions;
       done = 0;
-      isPatient = true;
+      waitsForTransaction = true;
     },
     stallAt: (write, meanwhile) => {
       stall = { at: write, meanwhile };
@@ -78,7 +78,7 @@ export function cuttingClient(): CuttingClient {
   };
 }
 
-/** Where a query sets no limit, each page of its answer ends after one item, as one of 1 MB may. */
+/** A client whose queries without a limit return pages of one item, as items of 1 MB may cause. */
 export function pagingClient(): DynamoDBClient {
   const client = engineClient();
   client.middlewareStack.add(
@@ -98,5 +98,5 @@ function isWrite(command: string | undefined): boolean {
 }
 
 function died(): InternalServerError {
-  return new InternalServerError({ message: 'The process died.', $metadata: {} });
+  return new InternalServerError({ message: 'The process crashed.', $metadata: {} });
 }

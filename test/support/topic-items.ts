@@ -5,7 +5,7 @@ import type { TestBroker } from './test-broker.ts';
 
 type Item = Record<string, AttributeValue>;
 
-/** What topics and their subscriptions have in the tables, counted past the service. */
+/** Reads the items of topics and their subscriptions directly from the tables. */
 export class TopicItems {
   readonly #client: DynamoDBClient = engineClient();
   readonly #namespace: string;
@@ -23,14 +23,14 @@ export class TopicItems {
     return id;
   }
 
-  /** How many items the messages of an entity take: bodies beside their blocks, and all. */
+  /** The number of items of an entity in the messages table: payload items, and all. */
   async ofEntity(id: string): Promise<{ readonly bodies: number; readonly all: number }> {
     const items = await this.#scan(TABLES.messages, `${id}.`);
     const bodies = items.filter(({ pk }) => pk?.S?.endsWith('p')).length;
     return { bodies, all: items.length };
   }
 
-  /** How many items the namespace has for entities, rules, and work that is left to the sweep. */
+  /** The number of items of the namespace for entities, rules, and pending work of the sweep. */
   async ofNamespace(): Promise<number> {
     const { pk: state } = sweepStateKey(this.#namespace);
     const items = await this.#scan(TABLES.entities, this.#namespace);

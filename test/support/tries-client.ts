@@ -8,9 +8,9 @@ import {
 import { engineClient } from './start-broker.ts';
 
 /**
- * The outcome of one attempt of a request: it succeeds and its answer is lost; it is refused for the moment, or
- * for good (`full`); it fails and arrives late, at the call of `arrive`; or it succeeds after all late attempts
- * have arrived (`overtaken`). A function runs before the attempt fails.
+ * The result of one attempt of a request: it is carried out but its answer is lost (`answer-lost`); or it is refused
+ * for now, or for good (`full`); or the client gives up and it is carried out later, by `arrive` (`late`); or
+ * late attempts are carried out just before it (`overtaken`). A function runs before the attempt fails.
  */
 export type Try =
   | 'answer-lost'
@@ -21,19 +21,19 @@ export type Try =
   | 'overtaken'
   | (() => Promise<unknown>);
 
-/** A client of DynamoDB of which the tries of a request go as told; see `startTries`. */
+/** A DynamoDB client with chosen results of attempts; see `startTries`. */
 export interface TriesClient {
   readonly client: DynamoDBClient;
-  /** What becomes of the next tries of a command, whether the SDK makes them or who uses it. */
+  /** Sets the results of the next attempts of a command, including retries of the SDK. */
   next(command: string, tries: readonly Try[]): void;
-  /** Has the late tries carried out now. */
+  /** Carries out the late attempts now. */
   arrive(): Promise<void>;
 }
 
-/** Below the retries of the SDK, and below what the product puts there. To be destroyed by who asked for it. */
+/** Acts below the retries of the SDK and the middleware of the product. The caller destroys the client. */
 export function startTries(): TriesClient {
   const client = engineClient();
-  let meant: string | undefined;
+  let affected: string | undefined;
   let left: Try[] = [];
   let late: (() => Promise<unknown>)[] = [];
   const arrive = async () => {
@@ -44,28 +44,28 @@ export function startTries(): TriesClient {
   client.middlewareStack.add(
     (handle, { commandName }) =>
       async (args) => {
-        if (commandName !== meant) return await handle(args);
-        const fate = left.shift();
-        if (fate === undefined || typeof fate === 'function') return await handle(args);
-        if (fate === 'overtaken') {
+        if (commandName !== affected) return await handle(args);
+        const result = left.shift();
+        if (result === undefined || typeof result === 'function') return await handle(args);
+        if (result === 'overtaken') {
           await arrive();
           return await handle(args);
         }
-        if (fate === 'late') late.push(() => handle(args));
-        if (fate === 'answer-lost') await Promise.allSettled([handle(args)]);
+        if (result === 'late') late.push(() => handle(args));
+        if (result === 'answer-lost') await Promise.allSettled([handle(args)]);
         while (typeof left[0] === 'function') await (left.shift() as () => Promise<unknown>)();
-        if (fate === 'conflict' || fate === 'throttled' || fate === 'full') {
-          throw refusal(commandName, fate);
+        if (result === 'conflict' || result === 'throttled' || result === 'full') {
+          throw refusal(commandName, result);
         }
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
-    // Where the network is: inside of everything that looks at answers.
+    // In place of the network, below all middleware that reads answers.
     { step: 'deserialize', priority: 'low', name: 'tries' },
   );
   return {
     client,
     next: (command, tries) => {
-      meant = command;
+      affected = command;
       left = [...tries];
     },
     arrive,
@@ -80,13 +80,13 @@ const REASONS = {
   full: 'ItemCollectionSizeLimitExceeded',
 } as const satisfies Record<Refused, string>;
 
-function refusal(command: string | undefined, fate: Refused): Error {
-  const options = { message: 'Refused for the moment.', $metadata: { httpStatusCode: 400 } };
+function refusal(command: string | undefined, result: Refused): Error {
+  const options = { message: 'Refused for now.', $metadata: { httpStatusCode: 400 } };
   if (command !== TransactWriteItemsCommand.name) {
-    return fate === 'conflict'
+    return result === 'conflict'
       ? new TransactionConflictException(options)
       : new ProvisionedThroughputExceededException(options);
   }
-  const CancellationReasons = [{ Code: REASONS[fate] }];
+  const CancellationReasons = [{ Code: REASONS[result] }];
   return new TransactionCanceledException({ ...options, CancellationReasons });
 }

@@ -12,7 +12,7 @@ import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts'
 import { requestText } from './http-conversation.ts';
 import { httpParts } from './http-fixture.ts';
 
-/** Requests whose path begins so prove a right. */
+/** Requests whose path begins with this are authorized. */
 export const PROVING = '/proving';
 
 interface Options {
@@ -22,7 +22,7 @@ interface Options {
   readonly memory?: MemoryBudget;
 }
 
-/** A server whose app tells in which turn of the event loop each request began. */
+/** A server whose app records in which turn of the event loop each request began. */
 export async function serveCountingTurns(
   t: TestContext,
   { isBehindLoadBalancer = false, isTls = false, memory }: Options = {},
@@ -34,7 +34,7 @@ export async function serveCountingTurns(
   });
   t.after(() => clearImmediate(next));
   const begun: { readonly path: string; readonly turn: number }[] = [];
-  /** In which turn each head was parsed. */
+  /** The turn in which each request head was parsed. */
   const parsed: { readonly turn: number }[] = [];
   const app = {
     fetch: (request: Request) => {
@@ -75,7 +75,7 @@ export async function serveCountingTurns(
     isTls
       ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
       : connect(port, '127.0.0.1');
-  /** Clients that were answered once, behind other bytes where `before` is given. */
+  /** Clients that have each received one answer. `before` = bytes before their request. */
   const clients = async (count: number, before: Uint8Array | string = '', path = '/first') => {
     const all = Array.from({ length: count }, open);
     t.after(() => {
@@ -93,21 +93,21 @@ export async function serveCountingTurns(
   return { begun, parsed, clients, port, http };
 }
 
-/** How many began in the turn in which most did. */
+/** The largest number of requests that began in one turn. */
 export function mostInOneTurn(begun: readonly { readonly turn: number }[]): number {
   const counts = new Map<number, number>();
   for (const one of begun) counts.set(one.turn, (counts.get(one.turn) ?? 0) + 1);
   return Math.max(0, ...counts.values());
 }
 
-/** Resolves when a socket has heard something. */
+/** Calls `ask`, and resolves when the socket has received data. */
 export async function heard(socket: Socket, ask: () => void): Promise<void> {
   const answer = once(socket, 'data');
   ask();
   await answer;
 }
 
-/** Has each client make a request, and resolves when all are answered. */
+/** Sends a request of each client, and resolves when all are answered. */
 export async function askAll(sockets: readonly Socket[], path = '/x'): Promise<void> {
   await Promise.all(
     sockets.map((socket) => heard(socket, () => socket.write(requestText(`GET ${path}`)))),

@@ -2,20 +2,20 @@ import type { Composition } from '../../lambdas/http/compose.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
- * More than any process trusts its memory: entities are kept for 2 s, what is known of the front of a
- * queue for 1.5 s, due times for 1 s.
+ * Longer than every cache of a process: entities are cached for 2 s, scan hints for 1.5 s, due times for
+ * 1 s.
  */
 const FROZEN_MS = 2500;
 
 /**
- * Processes of one namespace behind one address, as functions behind a gateway: each request goes to
- * the next process, which was frozen for longer than it trusts its memory, and finishes its work
- * before the answer leaves. A lock is settled by another process than the one that took it.
+ * Processes of one namespace behind one address, like functions behind API Gateway: each request goes to the
+ * next process, whose caches have expired while it was frozen, and which finishes its work before it answers.
+ * A lock is settled by another process than the one that took it.
  */
 export class Turns {
   readonly #processes: readonly Composition[];
   readonly #time: VirtualTime;
-  /** By the path of a lock: the process that took it. */
+  /** The process that took each lock, by the path of the lock. */
   readonly #lockedBy = new Map<string, number>();
   #next = 0;
 
@@ -37,12 +37,12 @@ export class Turns {
     return response;
   }
 
-  /** One run of the sweep, by the next process. */
+  /** Runs the sweep once, in the next process. */
   async sweep(): Promise<void> {
     await this.#wake(this.#nextNumber()).sweep();
   }
 
-  /** Resolves when no process has anything left to do. */
+  /** Resolves when all processes have finished their background work. */
   async idle(): Promise<void> {
     await Promise.all(this.#processes.map((process) => process.idle()));
   }

@@ -6,26 +6,26 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** What is throttled behind a write that is carried out unheard: its own retries, or all that follows. */
+/** The requests that are throttled after a write whose answer is lost. */
 type Throttled = 'its retries' | 'everything';
 
-/** A client of DynamoDB that loses the answer to one write, and is throttled then; see `startUnheard`. */
+/** A DynamoDB client that loses the answer of one write, and is throttled afterwards; see `startUnheard`. */
 export interface UnheardClient {
   readonly client: DynamoDBClient;
   /** Counts the writes from now on. */
   count(): void;
-  /** The write of this number, counted from 1 and from now on, is carried out unheard. */
+  /** Loses the answer of this write, counted from 1 and from now on. */
   loseWrite(number: number, throttled: Throttled): void;
-  /** All goes well from now on. Returns how many writes there were. */
+  /** Ends all faults. Returns the number of writes. */
   heal(): number;
-  /** Nothing is carried out any more. */
+  /** Throttles all requests. */
   throttle(): void;
 }
 
-/** The SDK's own retries are made, though without a pause. */
+/** Retries of the SDK, which are made without a pause. */
 const ATTEMPTS_MAX = 4;
 
-/** Below the retries of the SDK, and below what the product puts there. To be destroyed by who asked for it. */
+/** Acts below the retries of the SDK and the middleware of the product. The caller destroys the client. */
 export function startUnheard(): UnheardClient {
   const client = engineClient();
   retryAtOnce(client);
@@ -50,7 +50,7 @@ export function startUnheard(): UnheardClient {
         await Promise.allSettled([handle(args)]);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
-    // Where the network is: inside of everything that looks at answers.
+    // In place of the network, below all middleware that reads answers.
     { step: 'deserialize', priority: 'low', name: 'unheard' },
   );
   return {

@@ -3,18 +3,18 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { brotli, type Compression, compressing } from '../../shared/storage/blocks/compression.ts';
 import { engineClient } from './start-broker.ts';
 
-/** So many turns of the event loop without a further request show that none is to be expected. */
+/** After this many turns of the event loop without a request, no further one is expected. */
 const QUIET_TURNS = 50;
 
-/** Compresses at once: the client below could not see the end of a thread coming. */
+/** Compresses in the same turn, because the client below cannot wait for another thread. */
 export const unthreaded: Compression = {
   ...brotli,
   compress: async (bytes) => brotliCompressSync(bytes, compressing(bytes)),
 };
 
 /**
- * A client whose answers come only once no further request is being prepared: so round trips are counted
- * alike, however slow the machine is. To be destroyed by the test that asked for it.
+ * A client whose answers arrive only when no further request is in preparation, so that tests count the same
+ * round trips however slow the machine is. The caller destroys the client.
  */
 export function unhurriedClient(): DynamoDBClient {
   const client = engineClient();

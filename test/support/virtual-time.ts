@@ -6,8 +6,8 @@ import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 export const LEASE_END_MS = leaseEndMs(LEASE_MS.deployed);
 
 /**
- * Time that a test moves ahead without waiting. Otherwise only timers move it, to where they were due: what a process
- * remembers grows no older because the machine is slow, so tests count the same units on every machine.
+ * A monotonic clock that a test moves without waiting. Otherwise only timers move it, to their due times. So
+ * caches do not expire because the machine is slow, and tests count the same units on every machine.
  */
 export class VirtualTime implements Scheduler {
   readonly soon = realScheduler.soon;
@@ -17,23 +17,23 @@ export class VirtualTime implements Scheduler {
     return this.#now;
   }
 
-  /** A timer; but the time until the leases of all processes have ended passes at once. */
+  /** Starts a timer; but a wait until the leases of all processes have ended is over at once. */
   after(ms: number, work: () => void): Timer {
     const dueAt = this.#now + ms;
-    const ring = () => {
+    const fire = () => {
       this.#now = Math.max(this.#now, dueAt);
       work();
     };
-    if (ms !== LEASE_END_MS) return realScheduler.after(ms, ring);
-    queueMicrotask(ring);
+    if (ms !== LEASE_END_MS) return realScheduler.after(ms, fire);
+    queueMicrotask(fire);
     return { cancel: () => {} };
   }
 
   every(ms: number, work: () => void): Timer {
-    let rangAt = this.#now;
+    let firedAt = this.#now;
     return realScheduler.every(ms, () => {
-      this.#now = Math.max(this.#now, rangAt + ms);
-      rangAt = this.#now;
+      this.#now = Math.max(this.#now, firedAt + ms);
+      firedAt = this.#now;
       work();
     });
   }

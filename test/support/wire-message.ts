@@ -1,6 +1,6 @@
 import type { Answer } from './api-client.ts';
 
-/** BrokerProperties as JSON carries them. */
+/** BrokerProperties in JSON. */
 export interface BrokerProperties {
   readonly DeliveryCount: number;
   readonly EnqueuedTimeUtc: string;
@@ -13,7 +13,7 @@ export interface BrokerProperties {
   readonly [name: string]: unknown;
 }
 
-/** A received message, whichever way it came. */
+/** A received message, from headers and body or from JSON. */
 export interface Received {
   readonly body: string;
   readonly broker: BrokerProperties;
@@ -30,7 +30,7 @@ export interface BatchMessage {
   readonly UserProperties?: Readonly<Record<string, unknown>>;
 }
 
-/** A message as an answer holds it. */
+/** A message in an answer. */
 export interface WireMessage extends BatchMessage {
   readonly BrokerProperties: BrokerProperties;
 }

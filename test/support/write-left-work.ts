@@ -1,7 +1,7 @@
 import { reportBackgroundFault } from '../../shared/app/report-fault.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 
-/** Run as a process: reports work behind an answer that failed because a table is busy, slow, or otherwise. */
+/** A script that reports failures of background work: because a table is busy, is slow, or for other reasons. */
 
 for (const error of [
   new BrokerError('ServiceBusy', 'The table is busy.'),

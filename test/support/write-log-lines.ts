@@ -5,9 +5,8 @@ import { errorHandler } from '../../lambdas/http/routing/error-response.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 /**
- * Run as a process: answers one request that is refused as busy, one that is refused because its outcome
- * is unknown, and one that meets a fault, and writes a line of each kind that a gateway does. The log lines
- * are its output, and the statuses stand in the event `Answered`.
+ * A script that answers three requests: one is refused as busy, one has an unknown outcome, and one meets a
+ * fault. It writes a log line of each kind that a gateway writes; the event `Answered` has the statuses.
  */
 
 const parts = {

@@ -34,7 +34,7 @@ test('row 11: tokens that arrive together are checked one at a time, and no more
   assert.equal(fixture.reads.length, 1, 'one check is under way');
   assert.ok(peer.isPaused, 'nothing more is read meanwhile');
   for (let i = 0; i < claims; i++) {
-    fixture.letGo();
+    fixture.releaseReads();
     await turns(3);
   }
   assert.equal(fixture.reads.length, refusals);
@@ -55,7 +55,7 @@ test('row 11: links of a client with a made-up key are checked one at a time, an
   await turns();
   assert.equal(fixture.reads.length, 1);
   for (let i = 0; i < links; i++) {
-    fixture.letGo();
+    fixture.releaseReads();
     await turns(3);
   }
   assert.equal(fixture.reads.length, refusals);
@@ -74,7 +74,7 @@ test('row 11: a link that detaches before its answer counts until its check is o
   assert.equal(fixture.reads.length, 1);
   assert.deepEqual(peer.said('detach'), [], 'it hears back when nothing is left to do');
   assert.ok(fixture.memory.held >= before + BUDGETS.weights.linkBytes);
-  fixture.letGo();
+  fixture.releaseReads();
   await turns();
   assert.equal(peer.said('detach').length, 1);
   assert.equal(fixture.memory.held, before);
@@ -89,7 +89,7 @@ test('row 11: the session of such a link also counts until then', async (t) => {
   peer.say({ kind: 'end' });
   await turns();
   assert.equal(fixture.memory.held, before);
-  fixture.letGo();
+  fixture.releaseReads();
   await turns();
   assert.equal(peer.said('end').length, 1);
   assert.ok(fixture.memory.held < before - BUDGETS.weights.linkBytes);
@@ -102,7 +102,7 @@ test('row 11: with the key of an entity, many links may attach at once', async (
   fixture.holdReads();
   for (let handle = 0; handle < links; handle++) peer.attach(handle, 'sender', 'q');
   for (let i = 0; i < links; i++) {
-    fixture.letGo();
+    fixture.releaseReads();
     await turns();
   }
   assert.deepEqual(peer.said('close'), []);

@@ -197,7 +197,7 @@ test('of evicted connections, few wait for their peers', async () => {
   const { gateway } = fakeGateway();
   const strangers: FakePeer[] = [];
   const crowd = BUDGETS.process.connectionsBeforeRight + most + 10;
-  for (let i = 0; i < crowd; i++) strangers.push(FakePeer.stranger(gateway));
+  for (let i = 0; i < crowd; i++) strangers.push(FakePeer.unauthorized(gateway));
   await turn();
   assert.equal(strangers.filter(({ isEnded }) => isEnded).length, most + 10);
   assert.equal(strangers.filter(({ isDestroyed }) => isDestroyed).length, 10);

@@ -99,7 +99,7 @@ test('a delayed message whose send lost its answer is delivered before later one
   assert.equal((await broker.receiveAndDelete(QUEUE))?.body, '2');
 
   pauses.loseNextAnswer(isLookup);
-  pause.goOnUnheard();
+  pause.goOnWithoutAnswer();
   expectStatus(await late, 504);
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['late', '3']);
 });

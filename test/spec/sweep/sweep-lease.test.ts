@@ -57,7 +57,7 @@ test('the lease of a sweep that did not end is taken over when it expires, and n
 
 test('a sweep that fails releases its lease, so that the next one can begin at once', async (t) => {
   const { broker, pause, sweeping } = await startSweeping(t);
-  pause.goOnUnheard();
+  pause.goOnWithoutAnswer();
   await assert.rejects(sweeping, AggregateError);
   await broker.sweep();
   assert.equal(await countIn(broker), 1);

@@ -148,7 +148,7 @@ test('an entity whose check kills the sweep does not delay the check of other en
     goToDay(broker, day);
     // The function ends while it checks that queue; the next run begins a minute later.
     const death = pauses.pauseNext(isFatal);
-    t.after(() => death.goOnUnheard());
+    t.after(() => death.goOnWithoutAnswer());
     await Promise.race([death.reached, mortal.sweep()]);
     await sweepTimes(mortal, 2);
   }

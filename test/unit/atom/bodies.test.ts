@@ -6,9 +6,9 @@ const TOLERATED: Readonly<Record<string, string>> = {
   'an empty list of authorization rules': '<AuthorizationRules/>',
   'an empty text, which means none': '<UserMetadata></UserMetadata><ForwardTo/>',
   'an element that is nil': '<LockDuration i:nil="true"/>',
-  'elements nobody knows': '<Future><Deep>1</Deep></Future><x:Y xmlns:x="urn:x"/>',
+  'unknown elements': '<Future><Deep>1</Deep></Future><x:Y xmlns:x="urn:x"/>',
   'elements of another namespace': '<LockDuration xmlns="urn:other">nonsense</LockDuration>',
-  'what only answers hold': '<MessageCount>9</MessageCount><CreatedAt>then</CreatedAt>',
+  'elements that only responses have': '<MessageCount>9</MessageCount><CreatedAt>then</CreatedAt>',
 };
 
 for (const [what, inner] of Object.entries(TOLERATED)) {
@@ -28,11 +28,14 @@ const REFUSED: Readonly<Record<string, readonly [inner: string, says: RegExp]>> 
   'a number in words': ['<MaxDeliveryCount>ten</MaxDeliveryCount>', /is not a whole number/],
   'a number with a fraction': ['<MaxDeliveryCount>1.5</MaxDeliveryCount>', /not a whole number/],
   'an endless number': [`<MaxDeliveryCount>${'9'.repeat(400)}</MaxDeliveryCount>`, /not a whole/],
-  'a truth in words': ['<RequiresSession>yes</RequiresSession>', /'yes' of RequiresSession is not/],
+  'a boolean in words': [
+    '<RequiresSession>yes</RequiresSession>',
+    /'yes' of RequiresSession is not/,
+  ],
   'a status users cannot set': ['<Status>Deleting</Status>', /not one of Active, Disabled/],
   'an element twice': ['<Status>Active</Status>'.repeat(2), /'Status' occurs 2 times/],
   'elements where text belongs': ['<Status><b/></Status>', /'Status' must hold only text/],
-  'a right nobody knows': [
+  'an unknown right': [
     '<AuthorizationRules><AuthorizationRule><KeyName>k</KeyName><Rights><AccessRights>Own</AccessRights></Rights></AuthorizationRule></AuthorizationRules>',
     /access right 'Own' is not one of Send, Listen, Manage/,
   ],

@@ -98,7 +98,7 @@ for (const { name, method, path, rights } of TABLE) {
 
   for (const right of rights.length === 0 ? [] : RIGHTS) {
     const enough = rights.includes(right);
-    test(`${name} ${enough ? 'is for' : 'is not for'} whoever may ${right}`, async () => {
+    test(`${name} is ${enough ? 'allowed' : 'refused'} with the right ${right}`, async () => {
       const status = await statusWith([right], method, addressOf(path));
       assert.equal(status !== 401, enough, `${status}`);
     });
