@@ -79,7 +79,7 @@ const ROWS: readonly (readonly [name: string, conditions: Conditions, matches: b
   ['missing', only('missing', int(1)), false],
   ['null is like missing', only('nothing', int(1)), false],
   ['null equals nothing', only('nothing', NULL), false],
-  ['a property wanted null', only('count', NULL), false],
+  ['a condition with the value null', only('count', NULL), false],
 ];
 
 for (const [name, conditions, expected] of ROWS) {

@@ -195,7 +195,7 @@ const refused = (filter: Filter | string, action?: string): BrokerError => {
     assert.equal(error.subCode, '40000');
     return error;
   }
-  return assert.fail('the rule was taken');
+  return assert.fail('the rule was accepted');
 };
 
 test('#118 an expression of more than 1,024 characters is refused', () => {

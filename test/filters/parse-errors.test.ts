@@ -77,7 +77,7 @@ const FILTER_ROWS: readonly Row[] = [
   ['_a = 1', 0, "unexpected character '_': a name starts with a letter; delimit others with [ ]."],
   ['[] = 1', 0, 'a name must have at least one character.'],
   ['"" = 1', 0, 'a name must have at least one character.'],
-  // Texts, numbers, strange characters.
+  // Strings, numbers, unexpected characters.
   ["a = 'x", 4, "this string has no closing '"],
   ["a = 'x''", 4, "this string has no closing '"],
   ['[a = 1', 0, 'this name has no closing ]'],
@@ -140,11 +140,11 @@ function checkRow(parse: (text: string) => unknown, [text, position, reason]: Ro
 }
 
 for (const row of FILTER_ROWS) {
-  test(`no filter: ${row[0].slice(0, 60)}`, () => checkRow(parsePredicate, row));
+  test(`invalid filter: ${row[0].slice(0, 60)}`, () => checkRow(parsePredicate, row));
 }
 
 for (const row of ACTION_ROWS) {
-  test(`no action: ${row[0].slice(0, 60)}`, () => checkRow(parseAction, row));
+  test(`invalid action: ${row[0].slice(0, 60)}`, () => checkRow(parseAction, row));
 }
 
 test('an error names line and column, counted from 1', () => {

@@ -194,7 +194,7 @@ export const LOGIC_GROUPS: readonly Group[] = [
     ],
   },
   {
-    feature: 'what decides stops, from left to right',
+    feature: 'AND and OR stop at the first deciding operand, from left to right',
     input: inputOf({ a: int(1) }),
     rows: [
       ['a = 1 OR 1 / 0 = 1', 'true'],

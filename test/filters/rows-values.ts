@@ -87,7 +87,7 @@ export const VALUE_GROUPS: readonly Group[] = [
     ],
   },
   {
-    feature: 'doubles and their mixing with integers',
+    feature: 'doubles, alone and with integers',
     input: inputOf({
       int: int(7),
       long: long(9_007_199_254_740_993n),

@@ -46,10 +46,10 @@ for (const kind of ENGINE_KINDS) {
 test('row 13: DynamoDB Local shows the tables only to clients with the access key', async (t) => {
   const { engine, url, client } = await started(t, 'dynamodb-local');
   for (const key of ['local', 'dynabus', 'AKIAEXAMPLE', '0'.repeat(32)]) {
-    const stranger = clientOf(t, url.replace('http://', `http://${key}@`));
-    assert.deepEqual(await tables(stranger), [], key);
+    const other = clientOf(t, url.replace('http://', `http://${key}@`));
+    assert.deepEqual(await tables(other), [], key);
     for (const TableName of OWN) {
-      await assert.rejects(stranger.send(new DeleteTableCommand({ TableName })), {
+      await assert.rejects(other.send(new DeleteTableCommand({ TableName })), {
         name: 'ResourceNotFoundException',
       });
     }

@@ -40,7 +40,7 @@ for (const kind of ENGINE_KINDS) {
 
   const odd: Readonly<Record<string, readonly [(file: string) => void, RegExp]>> = {
     'a directory': [(file) => mkdirSync(file), /is not a file/],
-    'a link to nowhere': [(file) => symlinkSync('/nonexistent/file', file), /cannot be used/],
+    'a dangling link': [(file) => symlinkSync('/nonexistent/file', file), /cannot be used/],
     'a pipe': [(file) => execFileSync('mkfifo', [file]), /is not a file/],
     'a device': [(file) => symlinkSync('/dev/full', file), /is not a file/],
     'something else': [

@@ -14,8 +14,8 @@ import {
 import { LEASE_END_MS, VirtualTime } from '../support/virtual-time.ts';
 
 /**
- * No process remembers the subscriptions of a topic that never had one. So its first subscription is answered at
- * once, and whatever is sent after the answer comes to it; further ones wait until all leases have ended.
+ * No process caches the subscriptions of a topic that never had one. So the creation of its first subscription
+ * is answered at once, and it gets every message sent afterwards; further ones wait until all leases end.
  */
 
 const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
@@ -51,7 +51,7 @@ test('the first subscription of a topic waits for no lease, and gets what anothe
   assert.deepEqual(await drainBodies(there, FIRST), ['after']);
 });
 
-test('a further subscription waits until all leases have ended, also where the first one is gone', async (t) => {
+test('a further subscription waits until all leases have ended, also after the first one was deleted', async (t) => {
   const { here, there, waits } = await start(t);
   await createSubscription(here, FIRST);
   expectStatus(await there.send('t', 'before'), 201);
@@ -65,7 +65,7 @@ test('a further subscription waits until all leases have ended, also where the f
   assert.deepEqual(await drainBodies(there, FIRST), ['after']);
 });
 
-test('of two subscriptions that are created at the same time only one is the first', async (t) => {
+test('only one of two subscriptions that are created at the same time counts as the first', async (t) => {
   const { here, there, pauses, waits } = await start(t);
   const write = pauses.pauseNext(isTransaction);
   const creating = createSubscription(here, FIRST);
@@ -81,7 +81,7 @@ test('of two subscriptions that are created at the same time only one is the fir
   assert.deepEqual(await drainBodies(here, SECOND), ['before', 'after']);
 });
 
-test('an update of a topic under way does not make its second subscription the first', async (t) => {
+test('during an update of a topic, its second subscription does not count as the first', async (t) => {
   const { here, there, pauses, waits } = await start(t);
   const update = pauses.pauseNext(isTransaction);
   const updating = updateTopic(here, 't', { UserMetadata: 'changed' });

@@ -32,7 +32,7 @@ interface Place {
 
 const SLOWEST_SHOWN = 10;
 /** The first line of the runner's summary. */
-const SUMMARY_START = /^tests \d+$/;
+const SUMMARY = /^tests \d+$/;
 const ROOT = `${process.cwd()}/`;
 
 // biome-ignore lint/style/noDefaultExport: node:test takes the default export of a reporter.
@@ -49,11 +49,7 @@ async function* withSlowest(source: AsyncIterable<TestEvent>): AsyncGenerator<Te
   for await (const event of source) {
     const { type, data } = inSource(event);
     if (type === 'test:pass' || type === 'test:fail') times.add(data);
-    if (
-      type === 'test:diagnostic' &&
-      data.nesting === 0 &&
-      SUMMARY_START.test(data.message ?? '')
-    ) {
+    if (type === 'test:diagnostic' && data.nesting === 0 && SUMMARY.test(data.message ?? '')) {
       yield* times.slowest().map((message) => ({ type, data: { ...data, message } }));
     }
     yield { type, data };

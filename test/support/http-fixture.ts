@@ -51,8 +51,7 @@ export function fakeEntity(
 
 /** A store whose entities can only be looked up, as the routes of messages do. */
 export function findableEntities(entities: Readonly<Record<string, Entity>>): EntityStore {
-  const unexpected = () =>
-    Promise.reject(new Error('The routes of messages do not make this call.'));
+  const unexpected = () => Promise.reject(new Error('Routes of messages do not make this call.'));
   return {
     find: async (key) => entities[key],
     read: async (key) => entities[key],

@@ -87,8 +87,7 @@ export class RaceLog {
   #enter(what: Omit<Delivery, 'message'>): Delivery {
     const message = what.received.broker.MessageId;
     const delivery: Delivery = { message, ...what };
-    if (what.received.body !== bodyOf(message))
-      this.#report(delivery, 'has the body of another message');
+    if (what.received.body !== bodyOf(message)) this.#report(delivery, 'has another body');
     const earlier = this.deliveries.get(message) ?? [];
     earlier.push(delivery);
     this.deliveries.set(message, earlier);
@@ -110,8 +109,7 @@ export class RaceLog {
       if (wasLive) this.#report(delivery, `lost a valid lock, according to the ${action}`);
       return;
     }
-    if (delivery.end !== undefined)
-      this.#report(delivery, `accepted a second settlement: ${action}`);
+    if (delivery.end !== undefined) this.#report(delivery, `accepted a second ${action}`);
     if (span.begun.at >= delivery.until) this.#report(delivery, `accepted a late ${action}`);
     if (action === 'renew') this.#renewed(delivery, span, result.until ?? Number.NaN);
     else delivery.end = { kind: action === 'complete' ? 'completed' : 'abandoned', span };

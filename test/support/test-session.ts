@@ -80,10 +80,7 @@ export class TestSession {
     return this.#broker.request(method, `${this.#path}/${path}${mark}${this.query}`, options);
   }
 
-  async #requireStatus(
-    status: number,
-    ...request: Parameters<TestSession['request']>
-  ): Promise<Answer> {
+  async #expect(status: number, ...request: Parameters<TestSession['request']>): Promise<Answer> {
     const answer = await this.request(...request);
     expectStatus(answer, status);
     return answer;
@@ -125,21 +122,21 @@ export class TestSession {
 
   async #post(path: string, body: unknown, status: number): Promise<Answer> {
     const headers = { 'Content-Type': 'application/json' };
-    return await this.#requireStatus(status, 'POST', path, { body: JSON.stringify(body), headers });
+    return await this.#expect(status, 'POST', path, { body: JSON.stringify(body), headers });
   }
 
   async peek(): Promise<readonly Received[]> {
-    return (await this.#requireStatus(200, 'GET', 'messages')).json<WireMessage[]>().map(fromWire);
+    return (await this.#expect(200, 'GET', 'messages')).json<WireMessage[]>().map(fromWire);
   }
 
   /** Renews the lock. Returns its new end. */
   async renew(): Promise<string> {
-    const answer = await this.#requireStatus(200, 'POST', 'sessions/$renew');
+    const answer = await this.#expect(200, 'POST', 'sessions/$renew');
     return answer.json<SessionLockAnswer>().lockedUntilUtc;
   }
 
   async release(): Promise<void> {
-    await this.#requireStatus(200, 'POST', 'sessions/$release');
+    await this.#expect(200, 'POST', 'sessions/$release');
   }
 
   /** The state as text; undefined if none is set. */
@@ -151,10 +148,10 @@ export class TestSession {
   }
 
   async setState(state: string | Uint8Array): Promise<void> {
-    await this.#requireStatus(200, 'PUT', 'sessions/$state', { body: state });
+    await this.#expect(200, 'PUT', 'sessions/$state', { body: state });
   }
 
   async clearState(): Promise<void> {
-    await this.#requireStatus(200, 'DELETE', 'sessions/$state');
+    await this.#expect(200, 'DELETE', 'sessions/$state');
   }
 }

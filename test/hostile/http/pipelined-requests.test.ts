@@ -14,7 +14,7 @@ const UNDER_WAY = headerFieldBytes;
 const textOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const REQUEST_BYTES = textOf('/0').length;
 /** The path of unauthorized requests. */
-const STRANGERS = '/stranger';
+const UNAUTHORIZED = '/unauthorized';
 
 /** An app whose answers the test releases one by one; lists the unanswered requests. */
 function answering() {
@@ -24,7 +24,7 @@ function answering() {
     fetch: (request: Request) =>
       new Promise<Response>((resolve) => {
         const path = new URL(request.url).pathname;
-        if (path !== STRANGERS) noteProvedRight(request);
+        if (path !== UNAUTHORIZED) noteProvedRight(request);
         asked.push({ path, answer: (body) => resolve(new Response(body)) });
         wake();
       }),
@@ -139,7 +139,7 @@ test('an answer is sent even if there is no room for it', async (t) => {
 test('an answer that an unauthorized client does not read takes no room from authorized clients', async (t) => {
   const { socket, next, ask, memory, until, heard } = await serve(t);
   socket.pause();
-  ask(1, STRANGERS);
+  ask(1, UNAUTHORIZED);
   const bytes = 32 * 1024 * 1024;
   (await next()).answer('x'.repeat(bytes));
   await until(() => memory.held > bytes / 2);
@@ -164,7 +164,7 @@ test('an answer that an unauthorized client does not read ends its connection if
     isClosed = true;
   });
   socket.pause();
-  ask(1, STRANGERS);
+  ask(1, UNAUTHORIZED);
   (await next()).answer(`${'x'.repeat(32e6)}end`);
   socket.resume();
   await until(() => isClosed || heard().endsWith('end'));

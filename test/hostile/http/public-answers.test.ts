@@ -39,13 +39,13 @@ async function serve(t: TestContext, app: WebApp) {
 
 test('row 26: a connection is authorized by its first token with a valid signature, and not before', async (t) => {
   const { port, proved } = await serve(t, startApp().app);
-  const strangers = [
+  const unauthorized = [
     ...PUBLIC.map((path) => requestText(`GET ${path}`)),
     requestText('GET /health', HONEST),
     requestText('POST /q/messages', {}, 'x'),
     requestText('POST /nothing', HONEST, 'x'),
   ];
-  const { statuses } = await rawHttp(port, strangers);
+  const { statuses } = await rawHttp(port, unauthorized);
   assert.deepEqual(statuses, [200, 200, 200, 200, 401, 404]);
   assert.equal(proved(), 0);
   // An error response authorizes the connection as well.

@@ -27,11 +27,11 @@ test('row 27: on unauthorized connections a few requests begin in each turn of t
 
 test('row 27: authorized connections do not wait for unauthorized ones', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
-  const strangers = await clients(CLIENTS);
+  const unauthorized = await clients(CLIENTS);
   const proved = await clients(1);
   await askAll(proved, PROVING);
   begun.length = 0;
-  await Promise.all([askAll(strangers), askAll(proved, '/honest')]);
+  await Promise.all([askAll(unauthorized), askAll(proved, '/honest')]);
   const place = begun.findIndex(({ path }) => path === '/honest');
   assert.ok(place <= 2 * PER_TURN, `${place} unauthorized requests were before it`);
 });
@@ -68,9 +68,9 @@ test('row 27: requests of a connection that was closed while they waited do not 
 
 test('row 27: health checks of the load balancer do not wait for unauthorized clients', async (t) => {
   const { begun, clients } = await serveCountingTurns(t, { isBehindLoadBalancer: true });
-  const strangers = await clients(CLIENTS, proxyHeader('203.0.113.1'));
+  const unauthorized = await clients(CLIENTS, proxyHeader('203.0.113.1'));
   const own = await clients(1);
-  await Promise.all([askAll(strangers), askAll(own, '/$health')]);
+  await Promise.all([askAll(unauthorized), askAll(own, '/$health')]);
   const place = begun.findIndex(({ path }) => path === '/$health');
   assert.ok(place <= 2 * PER_TURN, `${place} unauthorized requests were before it`);
 });

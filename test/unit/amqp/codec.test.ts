@@ -144,7 +144,7 @@ test('a few bytes that announce a large value are refused at once', () => {
   const bombs = [
     'd0fffffffffffffffe', // a list of 4 GB
     'd000000008ffffffff40404040', // more items than bytes
-    'f0000000064fffffff40', // an array of nothings
+    'f0000000064fffffff40', // an array of nulls
     'b1ffffffff',
     '00'.repeat(2000),
     'c0'.repeat(100),
@@ -219,7 +219,7 @@ test('row 5: a decoder reads no more values than its limit, including elements a
     ['c00403404040', 4], // a list of three
     ['c10402a10040', 3], // a map of one entry
     ['00530140', 3], // a described value, its descriptor, its value
-    ['e0020340', 4], // an array of three nothings
+    ['e0020340', 4], // an array of three nulls
     ['e004025001ff', 3],
     ['e0070200530150aabb', 6], // an array of two described values, with one descriptor
   ];

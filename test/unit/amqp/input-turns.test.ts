@@ -49,12 +49,12 @@ for (const { who, isAuthorized, turnMs } of KINDS) {
     assert.equal(loop.ms, turnMs);
     const other = loop.connection(1, { isAuthorized: !isAuthorized });
     other.advance();
-    assert.equal(other.left, 0, 'the others do not wait for them');
+    assert.equal(other.left, 0, 'other connections do not wait for these');
     let before = loop.ms;
     loop.endTurn();
     assert.equal(loop.ms - before, turnMs);
     for (const one of all) one.advance();
-    assert.equal(loop.ms - before, turnMs, 'nor more for what comes in besides');
+    assert.equal(loop.ms - before, turnMs, 'nor is more time used for later input');
     const turns = (all.length * frames * FRAME_MS) / turnMs;
     for (let turn = 2; turn < turns; turn++) {
       before = loop.ms;
@@ -63,7 +63,7 @@ for (const { who, isAuthorized, turnMs } of KINDS) {
     }
     assert.ok(
       all.every(({ left }) => left === 0),
-      'no turn was left unused while there was something to read',
+      'every turn was used as long as input waited',
     );
   });
 }

@@ -5,7 +5,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { FakePeer, fakeGateway, lockedMessage } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 
-/** More microtasks than any work without waiting takes. The event loop gets no turn meanwhile. */
+/** More microtasks than work without I/O needs; the event loop gets no turn meanwhile. */
 const MICROTASKS = 200;
 
 /** A broker call that the test answers. `writesOf` answers it and counts the writes in the same turn. */

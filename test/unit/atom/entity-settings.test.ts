@@ -104,12 +104,12 @@ refuses([
     "The value 'PT4M' of the 'autoDeleteOnIdle' property is below the minimum of 'PT5M'.",
   ],
   [
-    'a history of 19 s',
+    'a duplicate detection history of 19 s',
     () => newTopic({ duplicateDetectionMs: 19 * SECOND }),
     "The value 'PT19S' of the 'duplicateDetectionHistoryTimeWindow' property is below the minimum of 'PT20S'.",
   ],
   [
-    'a history of over 7 days',
+    'a duplicate detection history of over 7 days',
     () => newQueue({ duplicateDetectionMs: 7 * DAY + SECOND }),
     "The value 'P7DT1S' of the 'duplicateDetectionHistoryTimeWindow' property is above 'P7D'.",
   ],
@@ -139,27 +139,27 @@ refuses([
     "The value '1500' of the 'maxSizeInMegabytes' property is not one of 1024, 2048, 3072, 4096, 5120, 10240, 20480, 40960, 81920.",
   ],
   [
-    'a size that a fragment cannot have',
+    'a size that only an entity without partitions can have',
     () => newQueue({ maxSizeInMegabytes: 10_240, enablePartitioning: true }),
     "The value '10240' of the 'maxSizeInMegabytes' property is not one of 1024, 2048, 3072, 4096, 5120, or 16 times that, as a partitioned Queue needs.",
   ],
   [
-    'a note of 1025 characters',
+    'a UserMetadata of 1025 characters',
     () => newSubscription({ userMetadata: 'm'.repeat(1025) }),
     "The value of the 'userMetadata' property is 1025 characters long; the limit is 1024.",
   ],
   [
-    'a topic that does not receive',
+    'the status ReceiveDisabled of a topic',
     () => newTopic({ status: 'ReceiveDisabled' }),
     "The value 'ReceiveDisabled' of the 'status' property is not one of Active, Disabled, SendDisabled.",
   ],
   [
-    'a subscription that does not send',
+    'the status SendDisabled of a subscription',
     () => newSubscription({ status: 'SendDisabled' }),
     "The value 'SendDisabled' of the 'status' property is not one of Active, Disabled, ReceiveDisabled.",
   ],
   [
-    'an express entity that looks for duplicates',
+    'an express entity with duplicate detection',
     () => newTopic({ enableExpress: true, requiresDuplicateDetection: true }),
     "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
@@ -168,22 +168,22 @@ refuses([
 const CANNOT_CHANGE = "can't be changed.";
 refuses([
   [
-    '#139 to require sessions later',
+    '#139 an update that enables sessions',
     () => updateQueue(newQueue({}), { requiresSession: true }),
     `The value for the 'requiresSession' property of an existing Queue ${CANNOT_CHANGE}`,
   ],
   [
-    'to leave out that sessions are required',
+    'an update that omits RequiresSession',
     () => updateSubscription(newSubscription({ requiresSession: true }), {}),
     `The value for the 'requiresSession' property of an existing Subscription ${CANNOT_CHANGE}`,
   ],
   [
-    'to look for duplicates later',
+    'an update that enables duplicate detection',
     () => updateQueue(newQueue({}), { requiresDuplicateDetection: true }),
     `The value for the 'requiresDuplicateDetection' property of an existing Queue ${CANNOT_CHANGE}`,
   ],
   [
-    'to become express later where it looks for duplicates',
+    'an update that makes an entity with duplicate detection express',
     () => {
       const input = { requiresDuplicateDetection: true };
       updateTopic(newTopic(input), { ...input, enableExpress: true });
@@ -191,17 +191,17 @@ refuses([
     "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
   [
-    '#139 to partition later',
+    '#139 an update that enables partitioning',
     () => updateQueue(newQueue({}), { enablePartitioning: true }),
     `Partitioning can't be changed for Queue/Topic. It is 'false'; the update says 'true'.`,
   ],
   [
-    'to leave out that an entity is partitioned, whatever size it names',
+    'an update that omits EnablePartitioning, whatever its size',
     () => updateTopic(newTopic({ enablePartitioning: true }), { maxSizeInMegabytes: 16_384 }),
     `Partitioning can't be changed for Queue/Topic. It is 'true'; the update says 'false'.`,
   ],
   [
-    "to partition a topic's subscriptions later",
+    "an update that enables partitioning of a topic's subscriptions",
     () => updateTopic(newTopic({}), { enableSubscriptionPartitioning: true }),
     `The value for the 'enableSubscriptionPartitioning' property of an existing Topic ${CANNOT_CHANGE}`,
   ],
@@ -233,18 +233,18 @@ test('a queue with sessions forwards to a topic from its creation on, recorded b
 
 refuses([
   [
-    'forwarding out of sessions to a queue',
+    'forwarding from a queue with sessions to a queue',
     () => requireSessionsMayForward(newQueue(SESSIONS), 'queue'),
     NOT_OUT_OF_SESSIONS('Queue'),
   ],
   [
-    'forwarding out of sessions that are there',
+    'an update that makes an existing queue with sessions forward',
     () =>
       requireSessionsMayForward(newQueue(SESSIONS), 'topic', newQueue({ requiresSession: true })),
     NOT_OUT_OF_SESSIONS('Queue'),
   ],
   [
-    'forwarding out of sessions of a subscription',
+    'forwarding from a subscription with sessions',
     () => requireSessionsMayForward(newSubscription(SESSIONS), 'topic'),
     NOT_OUT_OF_SESSIONS('Subscription'),
   ],
@@ -261,11 +261,11 @@ const forwarding = (path: string, forwardTo: string) => () =>
 
 refuses([
   [
-    'forwarding to the own topic',
+    'forwarding from a subscription to its own topic',
     forwarding('T/Subscriptions/s', 't'),
     'Entity cannot have auto-forwarding policy to itself.',
   ],
-  ['forwarding to no name', forwarding('q', ''), "The name '' is not valid"],
+  ['forwarding to an empty name', forwarding('q', ''), "The name '' is not valid"],
 ]);
 
 refuses([

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BoundedMap } from '../../../shared/domain/bounded-map.ts';
 
-/** A map of numbers that notes what it forgets. */
+/** A map of numbers that records the values that it forgets. */
 function start(max: number) {
   const forgotten: number[] = [];
   const map = new BoundedMap<number, number>(max, (values) => forgotten.push(...values));
@@ -10,7 +10,7 @@ function start(max: number) {
 }
 
 for (const max of [1, 2, 7, 100]) {
-  test(`of ${max} entries the last half is always there, and never more than all`, () => {
+  test(`a map of ${max} entries keeps at least the last half of them, and never more than all`, () => {
     const { map, forgotten } = start(max);
     for (let key = 0; key < 1000; key++) {
       map.set(key, key);

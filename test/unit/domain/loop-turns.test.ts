@@ -172,7 +172,7 @@ test('after a failure nothing more begins, and running work is awaited', async (
   await over;
 });
 
-test('nothing more begins once it is enough', async () => {
+test('nothing more begins once the caller has enough results', async () => {
   const { turns } = loop(10);
   let count = 0;
   const work = async () => ++count;

@@ -35,16 +35,16 @@ test('unauthorized peers compete for a pool of their own, and take nothing from 
   const honest = budget.open(800, never);
   assert.equal(honest.hold(790), true);
   const evicted: number[] = [];
-  const strangers = Array.from({ length: 30 }, (_, index) =>
+  const unauthorized = Array.from({ length: 30 }, (_, index) =>
     budget.openBeforeRight(50, () => evicted.push(index)),
   );
-  for (const [index, stranger] of strangers.entries()) {
-    stranger.hold(index === 3 ? 20 : 10);
+  for (const [index, one] of unauthorized.entries()) {
+    one.hold(index === 3 ? 20 : 10);
     assert.ok(budget.held - honest.held <= 100);
   }
   assert.deepEqual(evicted, [3], 'the one that held the most');
   assert.equal(honest.hold(10), true, 'they took nothing of it');
-  assert.equal(strangers.at(-1)?.held, 0);
+  assert.equal(unauthorized.at(-1)?.held, 0);
 });
 
 test('no more is released than is held', () => {
@@ -141,8 +141,8 @@ test('a closed share may leave a rest behind, which counts in the same pool', ()
   assert.equal(budget.open(800, never).hold(250), true);
   assert.equal(budget.open(800, never).hold(290), true);
   assert.deepEqual([evicted, rest.held], [['rest'], 0]);
-  const stranger = budget.openBeforeRight(50, never);
-  stranger.hold(40);
-  stranger.leave(30, never);
+  const one = budget.openBeforeRight(50, never);
+  one.hold(40);
+  one.leave(30, never);
   assert.deepEqual([budget.held, budget.free], [570, 260]);
 });

@@ -100,7 +100,7 @@ for (const audience of [
   'http://elsewhere.example/q',
   '/q',
 ]) {
-  test(`a token for ${audience} does not`, async () => {
+  test(`a token for ${audience} does not allow sending to q`, async () => {
     assert.match(await attempt({ token: token(audience) }), /^40104 InvalidAudience: /);
   });
 }
