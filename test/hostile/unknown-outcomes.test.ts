@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
+import { type LostAnswerClient, startLostAnswers } from '../support/lost-answer-client.ts';
 import { dataMessage, RawSession, targetOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
-import { startUnheard, type UnheardClient } from '../support/unheard-client.ts';
-import { OK, OPERATIONS, type Prepare } from './unheard-operations.ts';
+import { OK, OPERATIONS, type Prepare } from './changing-operations.ts';
 
 /**
  * Row 18: a write is carried out, its answer is lost, and the requests after it are throttled. A client sends
@@ -20,11 +20,11 @@ const TIMEOUT = 'com.microsoft:timeout';
 interface Processes {
   readonly here: TestBroker;
   readonly there: TestBroker;
-  readonly faults: UnheardClient;
+  readonly faults: LostAnswerClient;
 }
 
 async function start(t: TestContext): Promise<Processes> {
-  const faults = startUnheard();
+  const faults = startLostAnswers();
   t.after(() => faults.client.destroy());
   const here = await startBroker(t, { client: faults.client });
   const there = await startBroker(t, { beside: here });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { roundTripClient, unthreaded } from '../../support/round-trip-client.ts';
 import { FEW_ITEMS } from '../../support/small-limits.ts';
 import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
@@ -17,7 +18,6 @@ import {
   subscription,
 } from '../../support/topic-entities.ts';
 import { TopicItems } from '../../support/topic-items.ts';
-import { unhurriedClient, unthreaded } from '../../support/unhurried-client.ts';
 import { bodies, instant, numbers } from '../queues/queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
@@ -124,7 +124,7 @@ function orders(count: number): { readonly Body: string }[] {
 }
 
 test('a batch of 100 for 10 subscriptions costs its blocks 10 times, its bodies once, and one counter', async (t) => {
-  const client = unhurriedClient();
+  const client = roundTripClient();
   t.after(() => client.destroy());
   const broker = await startWarm(t, 10, { client, compression: unthreaded });
   const batch = orders(100);

@@ -9,8 +9,8 @@ import { engineClient } from './start-broker.ts';
 /** The requests that are throttled after a write whose answer is lost. */
 type Throttled = 'its retries' | 'everything';
 
-/** A DynamoDB client that loses the answer of one write, and is throttled afterwards; see `startUnheard`. */
-export interface UnheardClient {
+/** A DynamoDB client that loses the answer of one write, and is throttled afterwards; see `startLostAnswers`. */
+export interface LostAnswerClient {
   readonly client: DynamoDBClient;
   /** Counts the writes from now on. */
   count(): void;
@@ -26,32 +26,32 @@ export interface UnheardClient {
 const ATTEMPTS_MAX = 4;
 
 /** Acts below the retries of the SDK and the middleware of the product. The caller destroys the client. */
-export function startUnheard(): UnheardClient {
+export function startLostAnswers(): LostAnswerClient {
   const client = engineClient();
   retryAtOnce(client);
   let lost: { readonly number: number; readonly throttled: Throttled } | undefined;
   let writes = 0;
-  let unheard: object | undefined;
+  let lostInput: object | undefined;
   let isThrottled = false;
   const begin = () => {
     writes = 0;
-    unheard = undefined;
+    lostInput = undefined;
   };
   client.middlewareStack.add(
     (handle, { commandName = '' }) =>
       async (args) => {
         if (isThrottled) throw throttled(commandName);
-        const isRetry = unheard !== undefined && args.input === unheard;
-        if (unheard !== undefined && (isRetry || lost?.throttled === 'everything'))
+        const isRetry = lostInput !== undefined && args.input === lostInput;
+        if (lostInput !== undefined && (isRetry || lost?.throttled === 'everything'))
           throw throttled(commandName);
-        if (unheard !== undefined || !WRITES.test(commandName)) return await handle(args);
+        if (lostInput !== undefined || !WRITES.test(commandName)) return await handle(args);
         if (++writes !== lost?.number) return await handle(args);
-        unheard = args.input;
+        lostInput = args.input;
         await Promise.allSettled([handle(args)]);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
     // In place of the network, below all middleware that reads answers.
-    { step: 'deserialize', priority: 'low', name: 'unheard' },
+    { step: 'deserialize', priority: 'low', name: 'lostAnswers' },
   );
   return {
     client,
@@ -62,7 +62,7 @@ export function startUnheard(): UnheardClient {
     },
     heal: () => {
       lost = undefined;
-      unheard = undefined;
+      lostInput = undefined;
       isThrottled = false;
       return writes;
     },

@@ -16,7 +16,7 @@ export const unthreaded: Compression = {
  * A client whose answers arrive only when no further request is in preparation, so that tests count the same
  * round trips however slow the machine is. The caller destroys the client.
  */
-export function unhurriedClient(): DynamoDBClient {
+export function roundTripClient(): DynamoDBClient {
   const client = engineClient();
   let requests = 0;
   client.middlewareStack.add(
@@ -31,7 +31,7 @@ export function unhurriedClient(): DynamoDBClient {
       }
       return answer;
     },
-    { step: 'initialize', name: 'unhurried' },
+    { step: 'initialize', name: 'roundTrips' },
   );
   return client;
 }
