@@ -54,7 +54,7 @@ for (const condition of ['a+b=c', 'a-b=c', 'b-a=c', 'a%b=c', 'b%a=c', 'a<b', 'b>
     const c = decimal(5n, 0);
     const near = await cost(chain(condition), { a: decimal(7n, 1), b: decimal(3n, 1), c });
     const far = await cost(chain(condition), { a: decimal(7n, 6100), b: decimal(3n, -6100), c });
-    assert.ok(far < 8 * near + 20_000, `${far} bytes, ${near} where they are near`);
+    assert.ok(far < 8 * near + 20_000, `${far} bytes, ${near} for near ones`);
   });
 }
 

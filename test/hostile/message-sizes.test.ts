@@ -35,7 +35,7 @@ const PARTS: Readonly<Record<string, (bytes: Uint8Array) => Sections>> = {
   'its annotations': (bytes) => ({ annotations: mapOf({ x: binary(bytes) }, symbol), body: BODY }),
   'its footer': (bytes) => ({ footer: mapOf({ x: binary(bytes) }, symbol), body: BODY }),
   'its user-id': (bytes) => ({ properties: list([NULL, binary(bytes)]), body: BODY }),
-  'a property of a type of its own': (bytes) => ({
+  'a property with an AMQP-only type': (bytes) => ({
     applicationProperties: mapOf({ x: list([binary(bytes)]) }),
     body: BODY,
   }),
@@ -64,7 +64,7 @@ const refusalOf = (state: DeliveryState | undefined) =>
 const size = async (broker: TestBroker) => (await broker.runtimeProperties('q')).size;
 
 for (const [what, message] of Object.entries(PARTS)) {
-  test(`row 5: ${what} counts in the size of a message`, async (t) => {
+  test(`row 5: the size of a message includes ${what}`, async (t) => {
     const { broker, session } = await start(t);
     const sender = await session.sender(targetOf('q'));
     const refused = await session.send(

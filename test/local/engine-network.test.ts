@@ -76,7 +76,7 @@ test('row 13: no web page can read the responses of DynamoDB Local', async (t) =
   assert.equal(answer.headers.get('access-control-allow-origin'), null);
 });
 
-test('row 13: dynoxide, which answers every web page, is where no page looks for it', async (t) => {
+test('row 13: dynoxide, which answers every web page, listens on a random address instead of 127.0.0.1', async (t) => {
   const { url } = await started(t, 'dynoxide');
   const { hostname, port } = new URL(url);
   if (process.platform !== 'linux')

@@ -103,7 +103,7 @@ function tlsHello(): Promise<Buffer> {
 for (const [what, first, isBehindLoadBalancer] of [
   ['requests over HTTP', HTTP, false],
   ['headers of AMQP', 'AMQP\0\x01\0\0', false],
-  ['hellos of TLS', await tlsHello(), false],
+  ['ClientHellos', await tlsHello(), false],
   ['PROXY headers', proxyHeader('203.0.113.1'), true],
 ] as const) {
   test(`row 27: of ${what} that arrive together, a few are looked at in each turn`, async (t) => {

@@ -28,14 +28,14 @@ for (const [what, path, headers, limit, status, sentence] of [
   ['a message', '/a/b/messages', {}, MB, 403, /more than the 1048576 bytes that this entity/],
   ['a batch', '/q/messages', BATCH, OF_BATCH, 403, /The batch is .* more than the 8388608 bytes/],
   [
-    'a schedule',
+    'a scheduled batch',
     '/q/messages/$schedule',
     {},
     OF_BATCH,
     403,
     /The batch is .* more than the 8388608/,
   ],
-  ['numbers', '/q/messages/$deferred', {}, MB, 400, /the limit is 1048576/],
+  ['sequence numbers', '/q/messages/$deferred', {}, MB, 400, /the limit is 1048576/],
   ['settlements', '/q/messages/$settle', {}, 14 * MB, 400, /the limit is 14680064/],
   ['a state', '/q/sessions/$state', {}, OF_QUEUE, 400, /the limit is 262144/],
 ] as const) {

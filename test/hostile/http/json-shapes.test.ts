@@ -63,6 +63,6 @@ test('every character is read at most twice, also quotes and backslashes', (t) =
     assert.throws(() => parseExactJson(text, 'It'), /It (is not valid JSON|holds more than)/);
     const count = looks.callCount();
     assert.ok(count > 0.5 * text.length, `${count} reads: they are not counted`);
-    assert.ok(count <= 2 * text.length, `${count} looks at ${text.length} characters`);
+    assert.ok(count <= 2 * text.length, `${count} reads of ${text.length} characters`);
   }
 });

@@ -32,7 +32,7 @@ test('row 17: bodies of requests that ask for h2c arrive, by length and in chunk
   assert.deepEqual(await received(3), ['by length', 'in chunks', 'without a wish']);
 });
 
-test('row 17: a body that comes after its head arrives', async (t) => {
+test('row 17: a body that is sent after the head of its request arrives', async (t) => {
   const { port, authorization, received } = await start(t);
   const fields = { ...H2C, Authorization: authorization, Expect: '100-continue' };
   const whole = requestText('POST /q/messages', fields, 'later');

@@ -19,7 +19,7 @@ const MB = 1024 * KB;
 const control = times(12, () => ({ Body: '\u0001'.repeat(250 * KB) }));
 const SENT = {
   'control characters': { messages: control, perBatch: 4 },
-  'properties that print long': {
+  'properties with long JSON': {
     messages: times(300, () => ({ Body: '', UserProperties: { x: '\u0001'.repeat(8 * KB) } })),
     perBatch: 100,
   },
@@ -27,7 +27,7 @@ const SENT = {
 
 for (const mode of MODES) {
   for (const [what, { messages, perBatch }] of Object.entries(SENT)) {
-    test(`row 7: ${mode}: no answer is longer than its limit, and all of ${what} arrive`, async (t) => {
+    test(`row 7: ${mode}: no answer is longer than its limit, and all messages with ${what} arrive`, async (t) => {
       const bus = await startBroker(t);
       expectStatus(await bus.createQueue('q'), 201);
       const sent = await fill(bus, 'q', messages, perBatch);

@@ -61,7 +61,7 @@ const EXPIRY: readonly (readonly [
   Partial<BlockRules>,
   number | undefined,
 ])[] = [
-  ['nothing says so', {}, { deliveries: 0 }, {}, undefined],
+  ['no setting', {}, { deliveries: 0 }, {}, undefined],
   ['the entity', {}, { deliveries: 0 }, { defaultTimeToLiveMs: 50 }, NOW - 50],
   ['the block', { expiresAt: 5 }, { deliveries: 0 }, { defaultTimeToLiveMs: 50 }, 5],
   [
@@ -71,11 +71,11 @@ const EXPIRY: readonly (readonly [
     { defaultTimeToLiveMs: 50 },
     4,
   ],
-  ['the message, later', { expiresAt: 5 }, { deliveries: 0, expiresAt: 9 }, {}, 9],
+  ['the message, even if later', { expiresAt: 5 }, { deliveries: 0, expiresAt: 9 }, {}, 9],
 ];
 
 for (const [who, more, slot, rules, expected] of EXPIRY) {
-  test(`the expiry of a message is decided by: ${who}`, () => {
+  test(`the expiry of a message is decided by ${who}`, () => {
     const block = blockOf({ 0: slot }, more);
     assert.equal(expiryOf(block, slot, { ...RULES, ...rules }), expected);
     const own = who.startsWith('the message') || who === 'the block' ? expected : undefined;

@@ -119,7 +119,7 @@ test('several claims together take no more than one answer can carry', () => {
   assert.deepEqual([allowance.left, allowance.take(1, 1, 200), allowance.left], [9, 1, 0]);
 });
 
-test('what claims did not use is available to others, bytes included', () => {
+test('messages and bytes that claims do not use are available to other claims', () => {
   const allowance = new SharedAllowance(10, 1000, 1000);
   assert.equal(allowance.take(1, 1000, 1000), 1);
   assert.equal(allowance.left, 0);

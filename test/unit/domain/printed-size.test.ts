@@ -168,10 +168,10 @@ const TYPICAL: readonly (readonly [string, Uint8Array])[] = [
   ['text in Chinese', bytesOf('服务总线'.repeat(500))],
   ['binary bytes', randomBytes(10 * KB)],
   ['quotes', bytesOf('"'.repeat(5000))],
-  ['nothing', bytesOf('')],
+  ['an empty body', bytesOf('')],
 ];
 for (const [what, body] of TYPICAL) {
-  test(`the bound of ${what} is close to what is printed`, () => {
+  test(`the bound of ${what} is close to its printed size`, () => {
     const one = locked(body, { properties: { kind: { type: 'string', value: 'order' } } });
     const bound = printedSize(one.message);
     assert.ok(bound >= printed(one));

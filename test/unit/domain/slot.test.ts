@@ -47,7 +47,7 @@ const AVAILABILITY: readonly (readonly [
   ],
   ['delayed', { deliveries: 1, heldUntil: NOW + 1 }, undefined, RULES, held(NOW + 1)],
   [
-    'delayed, whatever the epoch',
+    'delayed, in any epoch',
     { deliveries: 1, heldUntil: NOW + 1 },
     undefined,
     { ...RULES, epoch: 9 },
@@ -57,7 +57,7 @@ const AVAILABILITY: readonly (readonly [
   ['with one delivery left', { deliveries: 2 }, undefined, RULES, FREE],
   ['without a delivery left', { deliveries: 3 }, undefined, RULES, { kind: 'exhausted' }],
   [
-    'without a delivery left, but for one that does not count',
+    'without a delivery left, except an uncounted one',
     { deliveries: 3, uncounted: 1 },
     undefined,
     RULES,
@@ -79,7 +79,7 @@ const AVAILABILITY: readonly (readonly [
     { kind: 'exhausted' },
   ],
   [
-    'whose last lock a change ended',
+    'whose last lock ended by a change of the entity',
     { deliveries: 3, heldUntil: NOW + 1, tag: tagOf(2) },
     undefined,
     RULES,
@@ -95,10 +95,10 @@ const AVAILABILITY: readonly (readonly [
     held(NOW + 1),
   ],
   ['that is exhausted and expired', { deliveries: 3 }, NOW - 5, RULES, { kind: 'exhausted' }],
-  ['dead and exhausted', { deliveries: 99 }, undefined, DEAD, FREE],
-  ['dead and expired', { deliveries: 0 }, NOW - 5, DEAD, FREE],
+  ['dead-lettered and exhausted', { deliveries: 99 }, undefined, DEAD, FREE],
+  ['dead-lettered and expired', { deliveries: 0 }, NOW - 5, DEAD, FREE],
   [
-    'dead and locked',
+    'dead-lettered and locked',
     { deliveries: 1, heldUntil: NOW + 1, tag: TAG },
     NOW - 5,
     DEAD,

@@ -70,21 +70,21 @@ function lockedBlock({ parts: _, ...packed }: PackedBlock): Block {
 
 const PACKED: readonly (readonly [string, readonly Message[]])[] = [
   ['one empty message', [message(new Uint8Array())]],
-  ['one of 200 bytes', [message(randomBytes(200))]],
-  ['one of 900 bytes', [message(randomBytes(900))]],
-  ['one of 64 KB', [message(randomBytes(64 * KB))]],
-  ['one of 1 MiB', [message(randomBytes(1024 * KB))]],
-  ['2 of 400 bytes', many(2, () => message(randomBytes(400)))],
-  ['24 small ones', many(24, () => message(randomBytes(20)))],
-  ['33 of 200 bytes', many(33, () => message(randomBytes(200)))],
-  ['34 of 200 bytes', many(34, () => message(randomBytes(200)))],
-  ['100 of 1 KB', many(100, () => message(randomBytes(KB)))],
+  ['one message of 200 bytes', [message(randomBytes(200))]],
+  ['one message of 900 bytes', [message(randomBytes(900))]],
+  ['one message of 64 KB', [message(randomBytes(64 * KB))]],
+  ['one message of 1 MiB', [message(randomBytes(1024 * KB))]],
+  ['2 messages of 400 bytes', many(2, () => message(randomBytes(400)))],
+  ['24 small messages', many(24, () => message(randomBytes(20)))],
+  ['33 messages of 200 bytes', many(33, () => message(randomBytes(200)))],
+  ['34 messages of 200 bytes', many(34, () => message(randomBytes(200)))],
+  ['100 messages of 1 KB', many(100, () => message(randomBytes(KB)))],
   ['100 with one time to live', many(100, () => message(randomBytes(200), { timeToLiveMs: 5000 }))],
   [
-    '100 with times to live of their own',
+    '100 messages with different times to live',
     many(100, (i) => message(randomBytes(50), { timeToLiveMs: 5000 + i })),
   ],
-  ['1,000 empty ones', many(1000, () => message(new Uint8Array()))],
+  ['1,000 empty messages', many(1000, () => message(new Uint8Array()))],
 ];
 
 for (const [what, messages] of PACKED) {
@@ -120,18 +120,18 @@ for (const [what, messages] of PACKED) {
 
 for (const [what, messages] of [
   ['4,500 empty messages', many(4500, () => message(new Uint8Array()))],
-  ['4,500 of 230 bytes', many(4500, () => message(randomBytes(230)))],
+  ['4,500 messages of 230 bytes', many(4500, () => message(randomBytes(230)))],
   [
-    '4,500 with times to live of their own',
+    '4,500 messages with different times to live',
     many(4500, (i) => message(randomBytes(9), { timeToLiveMs: 1 + i })),
   ],
   ['4 messages of 256 KB', many(4, () => message(randomBytes(256 * KB)))],
   [
-    'one large and 4,400 small',
+    'one large message and 4,400 small ones',
     [message(randomBytes(256 * KB)), ...many(4400, () => message(randomBytes(100)))],
   ],
   [
-    'alternating large and small',
+    'large and small messages alternately',
     many(200, (i) => message(randomBytes(i % 2 === 0 ? 10_000 : 10))),
   ],
 ] as const) {
