@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { crashingClient } from '../support/crashing-client.ts';
 import { type FaultRates, startFaults } from '../support/fault-client.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
-import { mortalClient } from '../support/mortal-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { crashes, NO_FAULT, type ProcessFault, RetryingSender } from './support/retrying-sender.ts';
@@ -80,9 +80,9 @@ async function startSenders(t: TestContext, broker: TestBroker): Promise<Retryin
     faults.start(`${SEED}:faults${i}`, rates);
   }
   for (let i = 0; i < 4; i++) {
-    const mortal = mortalClient();
-    t.after(() => mortal.client.destroy());
-    add(await startBroker(t, { beside: broker, client: mortal.client }), crashes(mortal, 0.3));
+    const crashing = crashingClient();
+    t.after(() => crashing.client.destroy());
+    add(await startBroker(t, { beside: broker, client: crashing.client }), crashes(crashing, 0.3));
   }
   return senders;
 }

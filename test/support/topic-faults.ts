@@ -11,14 +11,14 @@ import { engineClient } from './start-broker.ts';
 export interface CuttingClient {
   readonly client: DynamoDBClient;
   /** From now on, crashes right after this many transactions; later writes fail. */
-  dieAfter(transactions: number): void;
+  crashAfter(transactions: number): void;
   /** The same, but crashes only at the next transaction; other writes before it succeed. */
-  dieAtTransactionAfter(transactions: number): void;
+  crashAtTransactionAfter(transactions: number): void;
   /** Pauses at this write, counted from 1 and from now on, until `meanwhile` has run. */
   stallAt(write: number, meanwhile: () => Promise<unknown>): void;
   /** Restarts the process, and ends pauses. */
-  revive(): void;
-  /** The number of transactions since the last `dieAfter`. */
+  restart(): void;
+  /** The number of transactions since the last `crashAfter`. */
   readonly transactions: number;
 }
 
@@ -29,7 +29,7 @@ export function cuttingClient(): CuttingClient {
   client.config.maxAttempts = async () => 1;
   let left: number | undefined;
   let done = 0;
-  let isDead = false;
+  let isCrashed = false;
   let waitsForTransaction = false;
   let stall: { at: number; readonly meanwhile: () => Promise<unknown> } | undefined;
   client.middlewareStack.add(
@@ -40,12 +40,12 @@ export function cuttingClient(): CuttingClient {
         }
         if (left === undefined || !isWrite(commandName)) return await next(args);
         const isTransaction = commandName === TransactWriteItemsCommand.name;
-        if (left === 0 && (isDead || isTransaction)) isDead = true;
-        if (isDead) throw died();
+        if (left === 0 && (isCrashed || isTransaction)) isCrashed = true;
+        if (isCrashed) throw crashed();
         if (isTransaction) {
           left--;
           done++;
-          isDead = left === 0 && !waitsForTransaction;
+          isCrashed = left === 0 && !waitsForTransaction;
         }
         return await next(args);
       },
@@ -56,13 +56,13 @@ export function cuttingClient(): CuttingClient {
     get transactions() {
       return done;
     },
-    dieAfter: (transactions) => {
+    crashAfter: (transactions) => {
       left = transactions;
       done = 0;
       waitsForTransaction = false;
-      isDead = transactions === 0;
+      isCrashed = transactions === 0;
     },
-    dieAtTransactionAfter: (transactions) => {
+    crashAtTransactionAfter: (transactions) => {
       left = transactions;
       done = 0;
       waitsForTransaction = true;
@@ -70,10 +70,10 @@ export function cuttingClient(): CuttingClient {
     stallAt: (write, meanwhile) => {
       stall = { at: write, meanwhile };
     },
-    revive: () => {
+    restart: () => {
       stall = undefined;
       left = undefined;
-      isDead = false;
+      isCrashed = false;
     },
   };
 }
@@ -97,6 +97,6 @@ function isWrite(command: string | undefined): boolean {
   return /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/.test(command ?? '');
 }
 
-function died(): InternalServerError {
+function crashed(): InternalServerError {
   return new InternalServerError({ message: 'The process crashed.', $metadata: {} });
 }

@@ -1,5 +1,5 @@
+import type { LastWrite } from '../../support/crashing-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
-import type { LastWrite } from '../../support/mortal-client.ts';
 import type { BatchMessage, TestBroker } from '../../support/test-broker.ts';
 
 /** A fault of the process that a sender sends through. */
@@ -12,15 +12,15 @@ export interface ProcessFault {
 
 /** The process crashes in the middle of a share of its sends, and starts again afterwards. */
 export function crashes(
-  client: { dieAt(write: number, when: LastWrite): void; revive(): boolean },
+  client: { crashAt(write: number, when: LastWrite): void; restart(): boolean },
   share: number,
 ): ProcessFault {
   return {
     before: (random) => {
       if (!random.chance(share)) return;
-      client.dieAt(random.between(1, 12), random.pick(['before it', 'after it']));
+      client.crashAt(random.between(1, 12), random.pick(['before it', 'after it']));
     },
-    after: () => client.revive(),
+    after: () => client.restart(),
   };
 }
 

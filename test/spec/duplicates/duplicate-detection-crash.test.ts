@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type LastWrite, mortalClient, repeatingClient } from '../../support/mortal-client.ts';
+import { crashingClient, type LastWrite, repeatingClient } from '../../support/crashing-client.ts';
 import { FEW_ITEMS, MORE_THAN_A_TRANSACTION } from '../../support/small-limits.ts';
 import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
@@ -183,11 +183,11 @@ test('a scheduled message whose process crashes when it is due is delivered afte
 });
 
 async function startCrashing(t: TestContext, options: StartOptions = {}) {
-  const { client, dieAt, revive } = mortalClient();
+  const { client, crashAt, restart } = crashingClient();
   t.after(() => client.destroy());
   const broker = await startBroker(t, { ...options, client });
   const beside = await startBroker(t, { ...options, beside: broker });
-  return { broker, beside, crashing: { dieAt, revive } };
+  return { broker, beside, crashing: { crashAt, restart } };
 }
 
 type Crash = (
@@ -197,16 +197,16 @@ type Crash = (
 
 /** Runs a scenario once for each write of its work, until the work completes without a crash. */
 async function eachWrite(
-  crashing: Pick<ReturnType<typeof mortalClient>, 'dieAt' | 'revive'>,
+  crashing: Pick<ReturnType<typeof crashingClient>, 'crashAt' | 'restart'>,
   when: LastWrite,
   scenario: (write: number, crash: Crash) => Promise<boolean>,
 ): Promise<void> {
   let crashes = 0;
   for (let write = 1; write < WRITES_MAX; write++) {
     const crashed = await scenario(write, async (work, meanwhile) => {
-      crashing.dieAt(write, when, meanwhile);
+      crashing.crashAt(write, when, meanwhile);
       const { status } = await work();
-      const isCrash = crashing.revive();
+      const isCrash = crashing.restart();
       // Without a crash the send succeeds; with a crash after the last write it may succeed as well.
       if (!isCrash) assert.equal(status, 201);
       return isCrash;

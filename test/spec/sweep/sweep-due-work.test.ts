@@ -131,14 +131,14 @@ test('a queue whose due work kills the sweep is postponed, so that later sweeps 
     return new Promise<void>((resolve) => hanging.push(resolve));
   });
   t.after(() => client.destroy());
-  const mortal = await startBroker(t, { beside: broker, client });
+  const crashing = await startBroker(t, { beside: broker, client });
   let ends = 0;
   for (let minute = 0; minute < 12; minute++) {
     broker.clock.advance({ minutes: 1 });
     const death = new Promise<void>((resolve) => {
       die = resolve;
     });
-    const ended = mortal.sweep().then(() => {
+    const ended = crashing.sweep().then(() => {
       ends++;
     });
     await Promise.race([death, ended]);

@@ -140,7 +140,7 @@ test('an entity whose check kills the sweep does not delay the check of other en
   const { broker, queues } = await startWithOrphans(t, 5);
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  const mortal = await startBroker(t, { beside: broker, client: pauses.client });
+  const crashing = await startBroker(t, { beside: broker, client: pauses.client });
   const fatal = 2;
   const isFatal = ({ collection }: { collection: string }) =>
     collection === `${queues[fatal]?.id}.0p`;
@@ -149,8 +149,8 @@ test('an entity whose check kills the sweep does not delay the check of other en
     // The function ends while it checks that queue; the next run begins a minute later.
     const death = pauses.pauseNext(isFatal);
     t.after(() => death.goOnWithoutAnswer());
-    await Promise.race([death.reached, mortal.sweep()]);
-    await sweepTimes(mortal, 2);
+    await Promise.race([death.reached, crashing.sweep()]);
+    await sweepTimes(crashing, 2);
   }
   assert.deepEqual(await withOrphan(queues), [fatal]);
 });

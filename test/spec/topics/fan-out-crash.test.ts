@@ -42,10 +42,10 @@ async function sendAndDie(
   transactions: number,
   body: string,
 ): Promise<number> {
-  cut.dieAtTransactionAfter(transactions);
+  cut.crashAtTransactionAfter(transactions);
   const { status } = await broker.send('t', body);
   assert.equal(cut.transactions, transactions, 'the process died at the intended step');
-  cut.revive();
+  cut.restart();
   return status;
 }
 
@@ -131,9 +131,9 @@ test('two concurrent sweeps finish a send once', async (t) => {
 
 test('a send that died before its first write stored nothing, and may be repeated', async (t) => {
   const { broker, cut } = await start(t);
-  cut.dieAfter(0);
+  cut.crashAfter(0);
   assert.ok((await broker.send('t', 'x')).status >= 500);
-  cut.revive();
+  cut.restart();
   broker.clock.advance({ minutes: 5 });
   await broker.sweep();
   assert.deepEqual(await shown(broker), { 0: COUNT });
@@ -159,12 +159,12 @@ async function scheduleAndDie({ broker, cut }: Fixture): Promise<void> {
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
   expectStatus(await broker.send('t', 'x', at), 201);
   broker.clock.advance({ seconds: 10 });
-  cut.dieAfter(2);
+  cut.crashAfter(2);
   const [first = ''] = PATHS;
   const answer = await broker.request('DELETE', `${first}/messages/head?timeout=0`);
   assert.ok(answer.status >= 500, `${answer.status}`);
   assert.equal(cut.transactions, 2);
-  cut.revive();
+  cut.restart();
 }
 
 test('a scheduled message whose fan-out was interrupted reaches each subscription once', async (t) => {

@@ -70,7 +70,7 @@ async function sendStalling({ broker, sender, cut }: Namespace, write: number, b
     await sweepLater(broker, 2, { seconds: 70 });
   });
   const { status } = await sender.send('t', body);
-  cut.revive();
+  cut.restart();
   await sweepLater(broker, 3, { minutes: 1 });
   return { status, isStalled };
 }
@@ -81,7 +81,7 @@ test('a send that stalls for two minutes and then dies is finished for all subsc
   const acknowledged: string[] = [];
   let stalls = 0;
   for (const write of WRITES) {
-    cut.dieAtTransactionAfter(1);
+    cut.crashAtTransactionAfter(1);
     const { isStalled, status } = await sendStalling(namespace, write, `x${write}`);
     if (isStalled) stalls++;
     if (status === 201) acknowledged.push(`x${write}`);
@@ -122,10 +122,10 @@ test('a scheduled message reaches each subscription once although its activation
     expectStatus(await broker.send('t', `x${write}`, { ScheduledEnqueueTimeUtc }), 201);
     broker.clock.advance({ seconds: 11 });
     cut.stallAt(write, () => sweepLater(broker, 2, { seconds: 70 }));
-    cut.dieAtTransactionAfter(2);
+    cut.crashAtTransactionAfter(2);
     await sender.request('DELETE', `${first}/messages/head?timeout=0`);
     await sender.units(async () => {});
-    cut.revive();
+    cut.restart();
     await sweepLater(broker, 3, { minutes: 1 });
   }
   const found = await drainAll(broker);
@@ -142,10 +142,10 @@ test('a send that dies before it enters the due-work index leaves no items three
     let isDead = false;
     cut.stallAt(write, async () => {
       isDead = true;
-      cut.dieAfter(0);
+      cut.crashAfter(0);
     });
     const { status } = await sender.send('t', `x${write}`);
-    cut.revive();
+    cut.restart();
     assert.equal(status >= 500, isDead);
   }
   await sweepLater(broker, 3, { minutes: 1 });

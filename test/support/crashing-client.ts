@@ -5,19 +5,19 @@ import { engineClient } from './start-broker.ts';
 export type LastWrite = 'before it' | 'after it';
 
 /** A DynamoDB client of a process that crashes at a chosen write. */
-export interface MortalClient {
+export interface CrashingClient {
   readonly client: DynamoDBClient;
   /**
    * Crashes before or after this write, counted from 1 and from now on; all later requests fail.
    * `meanwhile` runs just before that write.
    */
-  dieAt(write: number, when: LastWrite, meanwhile?: () => Promise<unknown>): void;
+  crashAt(write: number, when: LastWrite, meanwhile?: () => Promise<unknown>): void;
   /** Restarts the process. Returns whether it had crashed. */
-  revive(): boolean;
+  restart(): boolean;
 }
 
 /** The caller destroys the client. */
-export function mortalClient(): MortalClient {
+export function crashingClient(): CrashingClient {
   const client = engineClient();
   // A crashed process does not retry, and tests do not wait for retries.
   client.config.maxAttempts = async () => 1;
@@ -28,7 +28,7 @@ export function mortalClient(): MortalClient {
     (next, { commandName = '' }) =>
       async (args) => {
         if (end === undefined) return await next(args);
-        if (writes >= end.at) throw died();
+        if (writes >= end.at) throw crashed();
         if (!WRITES.test(commandName)) {
           return await next(args);
         }
@@ -36,21 +36,21 @@ export function mortalClient(): MortalClient {
         if (writes < end.at) return await next(args);
         await happens?.();
         if (end?.when === 'after it') await Promise.allSettled([next(args)]);
-        throw died();
+        throw crashed();
       },
-    { step: 'initialize', name: 'mortal' },
+    { step: 'initialize', name: 'crashing' },
   );
   return {
     client,
-    dieAt: (at, when, meanwhile) => {
+    crashAt: (at, when, meanwhile) => {
       end = { at, when };
       happens = meanwhile;
       writes = 0;
     },
-    revive: () => {
-      const isDead = end !== undefined && writes >= end.at;
+    restart: () => {
+      const isCrashed = end !== undefined && writes >= end.at;
       end = undefined;
-      return isDead;
+      return isCrashed;
     },
   };
 }
@@ -74,6 +74,6 @@ export function repeatingClient(): DynamoDBClient {
 
 const WRITES = /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/;
 
-function died(): InternalServerError {
+function crashed(): InternalServerError {
   return new InternalServerError({ message: 'The process crashed.', $metadata: {} });
 }
