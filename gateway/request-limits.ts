@@ -30,12 +30,15 @@ export class LimitedApp implements WebApp {
   /** `now` = monotonic ms. */
   constructor(
     app: WebApp,
-    parts: HttpDependencies,
+    dependencies: HttpDependencies,
     limits: Pick<TaskLimits, 'requests' | 'requestsOfAddress'>,
     now: () => number,
   ) {
     this.#app = app;
-    this.#refusing = { ofAddress: refusing(parts, OF_ADDRESS), ofAll: refusing(parts, OF_ALL) };
+    this.#refusing = {
+      ofAddress: refusing(dependencies, OF_ADDRESS),
+      ofAll: refusing(dependencies, OF_ALL),
+    };
     this.#ofAddress = new RateLimit(limits.requestsOfAddress, BUDGETS.rateBuckets);
     this.#ofAll = new RateLimit(limits.requests, 1);
     this.#now = now;
@@ -69,8 +72,8 @@ export class LimitedApp implements WebApp {
 }
 
 /** An app that refuses every request with ServiceBusy. */
-function refusing(parts: HttpDependencies, sentence: string): WebApp {
-  const app = createApp(parts);
+function refusing(dependencies: HttpDependencies, sentence: string): WebApp {
+  const app = createApp(dependencies);
   app.all('*', () => {
     throw new BrokerError('ServiceBusy', sentence);
   });

@@ -1,12 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { createProtocolServer, type ServerParts } from '../server/server.ts';
+import { createProtocolServer, type ServerDependencies } from '../server/server.ts';
 import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The settings of the local server; those of `ServerParts` are described there. */
+/** The settings of the local server; those of `ServerDependencies` are described there. */
 export interface ServerOptions
   extends Pick<
-    ServerParts,
+    ServerDependencies,
     'app' | 'memory' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
   > {
   /** The address to listen on. */

@@ -17,7 +17,7 @@ const PROTOCOLS = ['AMQPWSB10', 'amqp'];
 const BUDGET = BUDGETS.webSocket;
 
 /** The dependencies of AMQP over WebSockets. */
-export interface WebSocketParts {
+export interface WebSocketDependencies {
   readonly gateway: Pick<Gateway, 'accept'>;
   /** Decides which requests are served; absent = all. */
   readonly admission: Admission | undefined;
@@ -31,7 +31,7 @@ export interface WebSocketParts {
  */
 export function serveWebSockets(
   server: Server,
-  { gateway, admission, serveHttp }: WebSocketParts,
+  { gateway, admission, serveHttp }: WebSocketDependencies,
 ): void {
   const sockets = new WebSocketServer({
     noServer: true,

@@ -8,7 +8,7 @@ import type { MemoryBudget } from '../shared/domain/budgets/memory-budget.ts';
 import { whenRightProved } from '../shared/domain/budgets/proved-requests.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
-import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
+import { isForWebSocket, serveWebSockets, type WebSocketDependencies } from './amqp-websocket.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { GatheredRequest } from './http/gathered-request.ts';
@@ -30,7 +30,7 @@ export interface WebApp {
 }
 
 /** The dependencies of the server. */
-export interface ServerParts {
+export interface ServerDependencies {
   readonly app: WebApp;
   /** Bounds the memory that all peers of the process use. */
   readonly memory: MemoryBudget;
@@ -93,7 +93,7 @@ export function createProtocolServer({
   refusalPauseMs,
   loadBalancer,
   admission,
-}: ServerParts): ProtocolServer {
+}: ServerDependencies): ProtocolServer {
   /** The app for a connection of the load balancer's own. */
   const healthFor = (socket: Socket) =>
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
@@ -175,7 +175,7 @@ function markEncrypted(socket: Socket): void {
 /** Detects the protocol of each connection before the HTTP server reads it. */
 function serveAmqpToo(
   server: Server,
-  { gateway, admission }: Omit<WebSocketParts, 'serveHttp'>,
+  { gateway, admission }: Omit<WebSocketDependencies, 'serveHttp'>,
   options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit' | 'unproved'>,
 ): Protocols {
   const listeners = server.listeners('connection');

@@ -5,7 +5,7 @@ import type { NamespaceKeys } from '../auth/namespace-keys.ts';
 import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { createBroker } from '../broker/create-broker.ts';
-import type { BrokerParts } from '../broker/dependencies.ts';
+import type { BrokerDependencies } from '../broker/dependencies.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionTurns } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -115,7 +115,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
   const stores = composeStores(settings, ages, scheduler);
   const { context, entities, counts } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
-  const brokerParts: BrokerParts = {
+  const brokerDependencies: BrokerDependencies = {
     ...stores,
     messages: createMessageStore(context, (entity) => counts.sizeOf(entity)),
     wakeUps: stores.wakeUps,
@@ -133,10 +133,10 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     ...stores,
     ages,
     scheduler,
-    broker: createBroker(brokerParts),
+    broker: createBroker(brokerDependencies),
     store: entities,
-    forwardPending: (entity, partitions) => forwardPending(brokerParts, entity, partitions),
-    beginForwarding: (entity) => beginForwarding(brokerParts, entity),
+    forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
+    beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
     tokenClock: settings.tokenClock ?? clock,

@@ -5,21 +5,21 @@ import {
   type NamespaceSettings,
 } from './compose-dependencies.ts';
 
-/** Builds the sweep alone: what its function loads. */
+/** Composes the sweep alone, as its function needs it. */
 export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () => Promise<boolean> {
   return sweepOf(composeDependencies({ ...settings, rootKey: '' }));
 }
 
 /**
- * One run of the sweep over the parts of a namespace; ends when nothing is left to do behind it. The run
- * resolves to false where another one is under way: then it did nothing.
+ * The sweep of a namespace, as a function. Each call is one run, and resolves after its background work has ended; false
+ * = another run was under way, so this one did nothing.
  */
-export function sweepOf(parts: ComposedDependencies): () => Promise<boolean> {
+export function sweepOf(dependencies: ComposedDependencies): () => Promise<boolean> {
   return async () => {
     try {
-      return await sweep(parts);
+      return await sweep(dependencies);
     } finally {
-      await parts.background.settled();
+      await dependencies.background.settled();
     }
   };
 }

@@ -1,6 +1,6 @@
 import { bindAll } from '../domain/bind-all.ts';
 import type { Broker } from './broker.ts';
-import type { BrokerParts } from './dependencies.ts';
+import type { BrokerDependencies } from './dependencies.ts';
 import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
 import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
 import { peek } from './receive/peek.ts';
@@ -38,7 +38,7 @@ const VERBS = {
   purge,
 };
 
-/** Puts the broker together from its parts. */
-export function createBroker(parts: BrokerParts): Broker {
-  return bindAll(parts, VERBS);
+/** Binds the operations of the broker to their dependencies. */
+export function createBroker(dependencies: BrokerDependencies): Broker {
+  return bindAll(dependencies, VERBS);
 }

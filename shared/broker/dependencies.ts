@@ -20,7 +20,7 @@ export interface CopyAccount {
 }
 
 /** The dependencies of the broker's operations. */
-export interface BrokerParts {
+export interface BrokerDependencies {
   readonly entities: EntityStore;
   readonly subscriptions: SubscriptionCatalog;
   readonly messages: MessageStore;

@@ -3,31 +3,37 @@ import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { EntityStatus } from '../domain/entities/descriptions.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { EntityPath, SubQueue } from '../domain/entities/entity-path.ts';
-import type { BrokerParts } from './dependencies.ts';
+import type { BrokerDependencies } from './dependencies.ts';
 
 const NO_SENDING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'SendDisabled']);
 const NO_RECEIVING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'ReceiveDisabled']);
 
 /** The entity that a path names, at most a lease old. Throws MessagingEntityNotFound. */
-export async function findEntity(parts: BrokerParts, path: EntityPath): Promise<Entity> {
-  const entity = await parts.entities.find(path.key);
+export async function findEntity(
+  dependencies: BrokerDependencies,
+  path: EntityPath,
+): Promise<Entity> {
+  const entity = await dependencies.entities.find(path.key);
   if (entity === undefined) throw entityNotFound(path.name);
   return entity;
 }
 
 /** The queue or subscription that a path names. Throws MessagingEntityNotFound; InvalidOperation for a topic. */
-export async function findReceivable(parts: BrokerParts, path: EntityPath): Promise<Receivable> {
-  const entity = await findEntity(parts, path);
+export async function findReceivable(
+  dependencies: BrokerDependencies,
+  path: EntityPath,
+): Promise<Receivable> {
+  const entity = await findEntity(dependencies, path);
   if (!isReceivable(entity)) {
     throw new BrokerError(
       'InvalidOperation',
       `Messages of the topic '${path.name}' are received from its subscriptions.`,
     );
   }
-  parts.activity.used(entity);
+  dependencies.activity.used(entity);
   return path.subscription === undefined
     ? entity
-    : await underItsTopic(parts, entity, path.subscription.topic);
+    : await underItsTopic(dependencies, entity, path.subscription.topic);
 }
 
 /**
@@ -35,13 +41,13 @@ export async function findReceivable(parts: BrokerParts, path: EntityPath): Prom
  * subscription is also a use of its topic.
  */
 async function underItsTopic(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   subscription: Receivable,
   topicName: string,
 ): Promise<Receivable> {
-  const topic = await parts.entities.find(topicName.toLowerCase());
+  const topic = await dependencies.entities.find(topicName.toLowerCase());
   if (topic === undefined) throw entityNotFound(subscription.name);
-  parts.activity.used(topic);
+  dependencies.activity.used(topic);
   const { defaultTimeToLiveMs: ceiling } = topic.description;
   const { defaultTimeToLiveMs: own } = subscription.description;
   if (ceiling === undefined || (own !== undefined && own <= ceiling)) return subscription;

@@ -39,8 +39,8 @@ const QUEUE = entry('QueueDescription');
 
 /** Management behind API Gateway with IAM, and what it answers. */
 function startBehindIam(rootKey = ROOT) {
-  const parts = fakeManageDependencies(rootKey);
-  const app: HttpApp = manageRoutes(parts);
+  const dependencies = fakeManageDependencies(rootKey);
+  const app: HttpApp = manageRoutes(dependencies);
   const handler = httpHandler(app, async () => {}, { [VARIABLES.access]: 'iam' });
   return async (method: string, rawPath: string, said: Partial<APIGatewayProxyEventV2> = {}) =>
     handler({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { brotliCompressSync, constants } from 'node:zlib';
-import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
 import { type Arrival, matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { logOf } from '../../shared/domain/blocks/log.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
@@ -115,11 +115,11 @@ test('row 22: a batch that makes too many copies is refused while the copies are
     entity: { ...ENTITY, description: SUBSCRIPTION_DEFAULTS },
     rules: [rule],
   }));
-  const parts = {
+  const dependencies = {
     subscriptions: { of: async () => subscribed },
     clock: { now: () => 0 },
     monotonicNow: () => 0,
-  } as unknown as BrokerParts;
+  } as unknown as BrokerDependencies;
   const most = BUDGETS.request.copies / subscribed.length;
   const messages = Array.from({ length: most + 1 }, (_, i) => ({
     messageId: `${i}`,
@@ -127,7 +127,7 @@ test('row 22: a batch that makes too many copies is refused while the copies are
     properties: {},
   }));
   const match = (count: number, how: Arrival) =>
-    matchArriving(parts, topic, messages.slice(0, count), how);
+    matchArriving(dependencies, topic, messages.slice(0, count), how);
   await assert.rejects(match(most + 1, 'sent'), isTooMuch);
   assert.equal((await match(most, 'sent')).matched.numbers, most);
   assert.equal((await match(most + 1, 'forwarded')).matched.numbers, most + 1);

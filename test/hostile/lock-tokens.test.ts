@@ -73,20 +73,20 @@ function slowBroker() {
 for (const [operation, more] of OPERATIONS) {
   test(`row 12: messages of ${operation} count until it completes, also after the peer disconnects`, async (t) => {
     const { calls, finish, begun } = slowBroker();
-    const { connect, gateway, parts } = await startFakeGateway(t, { calls });
+    const { connect, gateway, dependencies } = await startFakeGateway(t, { calls });
     const session = connect();
     const lockTokens = Array.from({ length: MOST }, () => uuid(Buffer.alloc(16, 1)));
     const asked = session.ask('q', operation, mapOf({ 'lock-tokens': list(lockTokens), ...more }));
     asked.catch(() => {});
     while (begun() === 0) await new Promise(setImmediate);
     const bytes = MOST * settlementBytes;
-    assert.ok(parts.memory.held >= bytes, `${parts.memory.held} are held`);
+    assert.ok(dependencies.memory.held >= bytes, `${dependencies.memory.held} are held`);
     session.raw.destroy();
     while (gateway.connections > 0) await new Promise(setImmediate);
-    assert.ok(parts.memory.held >= bytes, `${parts.memory.held} are held`);
+    assert.ok(dependencies.memory.held >= bytes, `${dependencies.memory.held} are held`);
     finish();
-    await turnsUntil(() => parts.memory.held === 0);
-    assert.equal(parts.memory.held, 0);
+    await turnsUntil(() => dependencies.memory.held === 0);
+    assert.equal(dependencies.memory.held, 0);
   });
 }
 

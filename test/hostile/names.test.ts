@@ -112,10 +112,10 @@ test('row 20: a rule name of dots is refused, for the default rule and for other
 });
 
 test('row 20: an existing entity with such a name can be shown, changed and deleted', async () => {
-  const { parts, call } = startAtom();
-  const { description } = await parts.management.create('b', { kind: 'queue' });
+  const { dependencies, call } = startAtom();
+  const { description } = await dependencies.management.create('b', { kind: 'queue' });
   for (const name of ['a/../b', 'health']) {
-    await parts.entities.create(name, name, description, 0);
+    await dependencies.entities.create(name, name, description, 0);
     const path = `/${encoded(name)}`;
     const body = entry('QueueDescription', '<MaxDeliveryCount>3</MaxDeliveryCount>');
     assert.equal((await call('PUT', path, { body, ifMatch: '*' })).status, 200, name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
 import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
 import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
 import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
@@ -47,15 +47,15 @@ test('row 22: the copies of a send count until the send ends', async () => {
   const rule = { name: 'all', filter: { kind: 'true' }, createdAt: 0 } as const;
   const subscribed = Array.from({ length: 10 }, () => ({ entity, rules: [rule] }));
   const memory = new MemoryBudget(250 * COPY_BYTES);
-  const parts = {
+  const dependencies = {
     memory,
     subscriptions: { of: async () => subscribed },
     clock: { now: () => 0 },
     monotonicNow: () => 0,
-  } as unknown as BrokerParts;
+  } as unknown as BrokerDependencies;
   const message = { messageId: 'x', body: new Uint8Array(), properties: {} };
   const send = (count: number, meanwhile: () => Promise<void>) =>
-    countingCopies(parts, async (counting) => {
+    countingCopies(dependencies, async (counting) => {
       await matchArriving(counting, topic, Array(count).fill(message), 'sent');
       await meanwhile();
     });

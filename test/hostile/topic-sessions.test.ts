@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
 import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
 import { route } from '../../shared/broker/routing/route.ts';
 import { logOf } from '../../shared/domain/blocks/log.ts';
@@ -63,14 +63,14 @@ function countElements(t: TestContext) {
 }
 
 async function routed({ workTurns, count }: ReturnType<typeof countedTurns>, length = MESSAGES) {
-  const parts = {
+  const dependencies = {
     subscriptions: { of: async () => subscribed },
     messages: { takeNumbers: async () => 0n },
     clock: { now: () => 0 },
     monotonicNow: () => 0,
     workTurns,
     soon: (work: () => void) => setImmediate(work),
-  } as unknown as BrokerParts;
+  } as unknown as BrokerDependencies;
   const messages = Array.from({ length }, (_, i) => ({
     messageId: 'x',
     get sessionId() {
@@ -80,7 +80,7 @@ async function routed({ workTurns, count }: ReturnType<typeof countedTurns>, len
     body: new Uint8Array(),
     properties: {},
   }));
-  return await route(parts, topic, messages, 'sent', 0);
+  return await route(dependencies, topic, messages, 'sent', 0);
 }
 
 /** Publishes; returns the items of single puts, and the time of each. */

@@ -26,7 +26,7 @@ import type { Broker } from '../../shared/broker/broker.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
-import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';
+import { fakeEntity, findableEntities, httpDependencies, rule } from './http-fixture.ts';
 import { sourceOf, targetOf } from './raw-session.ts';
 
 const FRAME_BYTES_MAX = 1_000_000;
@@ -66,10 +66,10 @@ export class GatewayFixture {
       if (this.#areHeld) await new Promise<void>((resolve) => this.#held.push(resolve));
       return await entities.find(key);
     };
-    const parts = httpParts({ memory: this.memory, entities: { ...entities, find } });
-    this.broker = parts.broker;
+    const dependencies = httpDependencies({ memory: this.memory, entities: { ...entities, find } });
+    this.broker = dependencies.broker;
     this.gateway = new Gateway({
-      ...parts,
+      ...dependencies,
       rules: {} as RuleManagement,
       scheduler: realScheduler,
       reportFault: (fault) => this.faults.push(fault),

@@ -25,8 +25,8 @@ const ORIGIN = 'http://localhost:5300';
 
 /** The management routes over stores in memory, and a function that calls them. */
 export function startAtom() {
-  const parts = fakeManageDependencies(ROOT);
-  const app = manageRoutes(parts);
+  const dependencies = fakeManageDependencies(ROOT);
+  const app = manageRoutes(dependencies);
   const root = token('', ROOT);
   const call = async (method: string, path: string, said: AtomCall = {}): Promise<AtomAnswer> => {
     const headers = {
@@ -39,7 +39,7 @@ export function startAtom() {
     const { status } = answer;
     return { status, etag: answer.headers.get('etag'), text: await answer.text() };
   };
-  return { parts, call };
+  return { dependencies, call };
 }
 
 /** A token for a path and all paths below it, valid for an hour. */

@@ -14,7 +14,7 @@ import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { FAKE_NOW } from './fake-broker.ts';
 import { fakeManageDependencies } from './fake-entity-store.ts';
-import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';
+import { fakeEntity, findableEntities, httpDependencies, rule } from './http-fixture.ts';
 
 export const HOUR = 3_600_000;
 /** A token of a rule for a path. */
@@ -51,7 +51,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
     counts.signatures++;
     return isSignedWith(one, key);
   });
-  const parts = httpParts({
+  const dependencies = httpDependencies({
     clock,
     tokens,
     entities: {
@@ -75,7 +75,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
   };
   const { rules } = fakeManageDependencies({ keyName: 'root', key: 'root-primary' }).management;
   const authorization = new Authorization(
-    { ...parts, rules, scheduler: realScheduler, reportFault: assert.ifError },
+    { ...dependencies, rules, scheduler: realScheduler, reportFault: assert.ifError },
     {
       tryHold: (bytes) => (held + bytes > room ? false : hold(bytes)),
       release: (bytes) => hold(-bytes),

@@ -5,7 +5,7 @@ import { startServer } from '../../local/server.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { FakeBroker } from './fake-broker.ts';
-import { httpParts, startApp } from './http-fixture.ts';
+import { httpDependencies, startApp } from './http-fixture.ts';
 import { RawAmqp } from './raw-amqp.ts';
 import { RawSession } from './raw-session.ts';
 
@@ -16,11 +16,11 @@ type Changes = Partial<Omit<GatewayDependencies, 'broker'>> & {
 
 /** A gateway over a fake broker, on a port: for tests that count the calls of dependencies. */
 export async function startFakeGateway(t: TestContext, { calls = {}, ...changes }: Changes = {}) {
-  const fake = httpParts();
+  const fake = httpDependencies();
   const broker: FakeBroker = Object.assign(fake.broker, calls);
   const faults: unknown[] = [];
   const unexpected = () => Promise.reject(new Error('This test does not expect calls of rules.'));
-  const parts: GatewayDependencies = {
+  const dependencies: GatewayDependencies = {
     ...fake,
     rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,
     scheduler: realScheduler,
@@ -29,8 +29,8 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
     ...changes,
     broker,
   };
-  const gateway = new Gateway(parts);
-  const { memory } = parts;
+  const gateway = new Gateway(dependencies);
+  const { memory } = dependencies;
   const { app } = startApp();
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   const sessions: RawSession[] = [];
@@ -43,5 +43,5 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
     sessions.push(session);
     return session;
   };
-  return { parts, broker, gateway, faults, connect };
+  return { dependencies, broker, gateway, faults, connect };
 }

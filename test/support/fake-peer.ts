@@ -10,7 +10,7 @@ import type { LockedMessage } from '../../shared/domain/messages/message.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FAKE_NOW } from './fake-broker.ts';
-import { httpParts } from './http-fixture.ts';
+import { httpDependencies } from './http-fixture.ts';
 import { sourceOf, targetOf } from './raw-session.ts';
 
 const SASL_INIT = 0x41n;
@@ -27,13 +27,13 @@ export function fakeGateway({
   const faults: unknown[] = [];
   const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
   const rules: RuleManagement = Object.create(RuleManagement.prototype);
-  const parts = {
-    ...httpParts({ workTurns: new WorkTurns(scheduler), ...changes, memory }),
+  const dependencies = {
+    ...httpDependencies({ workTurns: new WorkTurns(scheduler), ...changes, memory }),
     rules,
     scheduler,
     reportFault: (fault: unknown) => void faults.push(fault),
   };
-  return { gateway: new Gateway(parts), broker: parts.broker, memory, faults };
+  return { gateway: new Gateway(dependencies), broker: dependencies.broker, memory, faults };
 }
 
 /** A locked message with a body of `bytes` bytes. */

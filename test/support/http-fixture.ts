@@ -65,7 +65,7 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
 }
 
 /** The dependencies of the routes, with a fake broker, a fixed time and fixed random bytes. */
-export function httpParts(
+export function httpDependencies(
   changes: Partial<HttpDependencies> = {},
 ): HttpDependencies & { broker: FakeBroker } {
   return {
@@ -94,12 +94,12 @@ export const ROOT_TOKEN = createSasToken({
 
 /** The app with all routes of messages, and a function that calls it with the root token. */
 export function startApp(changes: Partial<HttpDependencies> = {}) {
-  const parts = httpParts(changes);
+  const dependencies = httpDependencies(changes);
   const app: Hono = combineRoutes(
-    parts,
-    sendRoutes(parts),
-    receiveRoutes(parts),
-    settleRoutes(parts),
+    dependencies,
+    sendRoutes(dependencies),
+    receiveRoutes(dependencies),
+    settleRoutes(dependencies),
     openApiRoutes(),
   );
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
@@ -108,7 +108,7 @@ export function startApp(changes: Partial<HttpDependencies> = {}) {
       method,
       headers: { authorization: ROOT_TOKEN, ...headersOf(init) },
     });
-  return { app, call, broker: parts.broker };
+  return { app, call, broker: dependencies.broker };
 }
 
 function headersOf(init: RequestInit): Record<string, string> {

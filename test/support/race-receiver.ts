@@ -22,7 +22,7 @@ interface Chosen {
   readonly action: 'complete' | 'abandon';
 }
 
-interface ReceiverParts {
+interface RaceReceiverOptions {
   readonly broker: TestBroker;
   readonly queue: string;
   readonly log: RaceLog;
@@ -45,7 +45,7 @@ export class RaceReceiver {
   #held: Delivery[] = [];
   #spent: Delivery[] = [];
 
-  constructor({ broker, queue, log, random }: ReceiverParts) {
+  constructor({ broker, queue, log, random }: RaceReceiverOptions) {
     this.#broker = broker;
     this.#queue = queue;
     this.#log = log;

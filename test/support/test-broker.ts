@@ -30,7 +30,7 @@ export interface OutcomeAnswer {
   readonly error?: { readonly code: string; readonly message: string; readonly trackingId: string };
 }
 
-interface Parts {
+interface TestBrokerOptions {
   readonly api: ApiClient;
   readonly clock: ManualClock;
   readonly meter: UnitMeter;
@@ -51,7 +51,7 @@ export class TestBroker {
   readonly #meter: UnitMeter;
   readonly #composition: Pick<Composition, 'sweep' | 'idle'>;
 
-  constructor({ api, clock, meter, namespace, composition, time }: Parts) {
+  constructor({ api, clock, meter, namespace, composition, time }: TestBrokerOptions) {
     this.time = time;
     this.api = api;
     this.clock = clock;

@@ -10,7 +10,7 @@ import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 import { requestText } from './http-conversation.ts';
-import { httpParts } from './http-fixture.ts';
+import { httpDependencies } from './http-fixture.ts';
 
 /** Requests whose path begins with this are authorized. */
 export const PROVING = '/proving';
@@ -44,10 +44,10 @@ export async function serveCountingTurns(
       return new Response('answer');
     },
   };
-  const parts = httpParts(memory && { memory });
+  const dependencies = httpDependencies(memory && { memory });
   const scheduler = realScheduler;
   const gateway = new Gateway({
-    ...parts,
+    ...dependencies,
     rules: undefined as never,
     scheduler,
     reportFault: assert.fail,
@@ -57,7 +57,7 @@ export async function serveCountingTurns(
   const certificate = makeCertificate(Date.now());
   const server = createProtocolServer({
     app,
-    memory: parts.memory,
+    memory: dependencies.memory,
     gateway,
     loadBalancer,
     certificate: () => certificate,

@@ -9,14 +9,14 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
  * fault. It writes a log line of each kind that a gateway writes; the event `Answered` has the statuses.
  */
 
-const parts = {
+const dependencies = {
   clock: { now: () => 0 },
   random: { bytes: (count: number) => new Uint8Array(count) },
   namespace: 'test',
 };
 
 const app = new Hono();
-app.onError(errorHandler(parts, 'runtime'));
+app.onError(errorHandler(dependencies, 'runtime'));
 app.get('/busy', () => {
   throw new BrokerError('ServiceBusy', 'The service is busy.');
 });

@@ -31,7 +31,12 @@ import { invalidValue } from '../../domain/entities/setting-checks.ts';
 import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ListPage } from '../ports/entities.ts';
-import type { ManagementParts, MessageCounts, Page, RuleInput } from '../ports/management.ts';
+import type {
+  ManagementDependencies,
+  MessageCounts,
+  Page,
+  RuleInput,
+} from '../ports/management.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
 import { requireRoomInNamespace, requireRoomInTopic } from './quotas.ts';
 import { firstRule, RuleManagement } from './rules.ts';
@@ -69,16 +74,16 @@ export type ListSubject =
 export class Management {
   /** The operations on rules of subscriptions. */
   readonly rules: RuleManagement;
-  readonly #parts: ManagementParts;
+  readonly #dependencies: ManagementDependencies;
 
-  constructor(parts: ManagementParts) {
-    this.#parts = parts;
-    this.rules = new RuleManagement(parts);
+  constructor(dependencies: ManagementDependencies) {
+    this.#dependencies = dependencies;
+    this.rules = new RuleManagement(dependencies);
   }
 
   /** The tier of the namespace. */
   get tier(): Tier {
-    return this.#parts.namespace?.tier ?? 'Standard';
+    return this.#dependencies.namespace?.tier ?? 'Standard';
   }
 
   /**
@@ -95,7 +100,7 @@ export class Management {
     }
     requireUnreservedEntityName(at.name);
     await this.#requireFree(at);
-    const { entities, counts, clock } = this.#parts;
+    const { entities, counts, clock } = this.#dependencies;
     // Premium limits their number only by its resources (semantics #P15).
     const isCounted = description.enablePartitioning && this.tier !== 'Premium';
     await requireRoomInNamespace(counts, isCounted);
@@ -112,7 +117,7 @@ export class Management {
     requireMatch(ifMatch, entityTag(current));
     const description = this.#describe(settings, current.description);
     await this.#requireForwarding(at, description, current.description);
-    const { entities, clock, beginForwarding } = this.#parts;
+    const { entities, clock, beginForwarding } = this.#dependencies;
     const updated = await entities.update(current, description, clock.now());
     await beginForwarding(updated);
     return updated;
@@ -124,7 +129,8 @@ export class Management {
    */
   async get(path: string, kind?: EntityDescription['kind']): Promise<Entity> {
     const at = parseEntityPath(path);
-    const entity = at.subQueue === 'main' ? await this.#parts.entities.read(at.key) : undefined;
+    const entity =
+      at.subQueue === 'main' ? await this.#dependencies.entities.read(at.key) : undefined;
     if (entity === undefined || (kind ?? entity.description.kind) !== entity.description.kind) {
       throw entityNotFound(path);
     }
@@ -135,7 +141,7 @@ export class Management {
   async delete(path: string, ifMatch: IfMatch = '*'): Promise<void> {
     const at = managedPath(path);
     if (ifMatch !== '*') requireMatch(ifMatch, entityTag(await this.get(path)));
-    await this.#parts.entities.remove(at.key, this.#parts.clock.now());
+    await this.#dependencies.entities.remove(at.key, this.#dependencies.clock.now());
   }
 
   /** Entities of one kind in order of their names. Throws MessagingEntityNotFound (of the topic). */
@@ -143,13 +149,13 @@ export class Management {
     if (page.kind === 'subscription') await this.get(page.topic, 'topic');
     const top = Math.min(page.top, LIMITS.listPage);
     // One entity more than asked for shows whether there is another page.
-    const found = await this.#parts.entities.list({ ...page, top: top + 1 });
+    const found = await this.#dependencies.entities.list({ ...page, top: top + 1 });
     return { items: found.slice(0, top), more: found.length > top };
   }
 
   /** The runtime counts of entities, in the order given. */
   async report(entities: readonly Entity[]): Promise<readonly EntityReport[]> {
-    const { counts } = this.#parts;
+    const { counts } = this.#dependencies;
     const topics = entities.filter(({ description }) => description.kind === 'topic');
     const [messages, subscriptions] = await Promise.all([
       counts.messages(entities),
@@ -170,7 +176,7 @@ export class Management {
     if (at.subscription === undefined) throw entityNotFound(at.name);
     const topic = await this.get(at.subscription.topic, 'topic');
     await this.#requireFree(at);
-    const { rules, counts, clock } = this.#parts;
+    const { rules, counts, clock } = this.#dependencies;
     await requireRoomInTopic(counts, topic.key);
     const name = `${topic.name}/Subscriptions/${at.subscription.name}`;
     const now = clock.now();
@@ -179,7 +185,7 @@ export class Management {
   }
 
   #describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
-    const { namespace } = this.#parts;
+    const { namespace } = this.#dependencies;
     const operation = current === undefined ? 'creating' : 'updating';
     const settings =
       namespace === undefined ? input : withinTier(input, namespace, operation, current);
@@ -208,7 +214,7 @@ export class Management {
     const { authorizationRules: rules = [], ...others } = settings;
     const before =
       current === undefined || current.kind === 'subscription' ? [] : current.authorizationRules;
-    const { clock, random } = this.#parts;
+    const { clock, random } = this.#dependencies;
     return {
       ...others,
       authorizationRules: authorizationRules(rules, before, clock.now(), random),
@@ -222,7 +228,7 @@ export class Management {
   ): Promise<void> {
     requireForwardingElsewhere(at, description);
     for (const name of forwardingDestinations(description)) {
-      const destination = await this.#parts.entities.read(name.toLowerCase());
+      const destination = await this.#dependencies.entities.read(name.toLowerCase());
       const kind = destination?.description.kind;
       if (kind !== 'queue' && kind !== 'topic') throw forwardingDestinationNotFound(name);
       if (description.kind !== 'topic' && name === description.forwardTo) {
@@ -232,7 +238,7 @@ export class Management {
   }
 
   async #requireFree(at: EntityPath): Promise<void> {
-    if ((await this.#parts.entities.read(at.key)) === undefined) return;
+    if ((await this.#dependencies.entities.read(at.key)) === undefined) return;
     throw new BrokerError(
       'MessagingEntityAlreadyExists',
       `The messaging entity '${at.name}' already exists.`,

@@ -6,7 +6,7 @@ import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-n
 import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import { validateRule } from '../../filters/rule.ts';
-import type { ManagementParts, Page, RuleInput, StoredRule } from '../ports/management.ts';
+import type { ManagementDependencies, Page, RuleInput, StoredRule } from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
 import { requireRoomForFilter } from './quotas.ts';
 
@@ -21,17 +21,17 @@ export interface RuleOf {
  * MessagingEntityNotFound for a subscription that does not exist.
  */
 export class RuleManagement {
-  readonly #parts: ManagementParts;
+  readonly #dependencies: ManagementDependencies;
 
-  constructor(parts: ManagementParts) {
-    this.#parts = parts;
+  constructor(dependencies: ManagementDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Throws ArgumentError, MessagingEntityAlreadyExists, QuotaExceeded. */
   async create(path: string, rule: RuleInput): Promise<RuleOf> {
     requireRule(rule);
     requireUnreservedRuleName(rule.name);
-    const { rules, counts, clock } = this.#parts;
+    const { rules, counts, clock } = this.#dependencies;
     const { entity, topic } = await this.#subscription(path);
     if ((await rules.read(entity, rule.name)) !== undefined) throw exists(entity, rule.name);
     await requireRoomForFilter(counts, topic, rule.filter);
@@ -44,7 +44,7 @@ export class RuleManagement {
   /** Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
   async update(path: string, rule: RuleInput, ifMatch: IfMatch): Promise<RuleOf> {
     requireRule(rule);
-    const { rules, counts, clock } = this.#parts;
+    const { rules, counts, clock } = this.#dependencies;
     const { entity, topic } = await this.#subscription(path);
     const current = await this.#rule(entity, rule.name);
     requireMatch(ifMatch, ruleTag(current));
@@ -68,7 +68,7 @@ export class RuleManagement {
   async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
     const { entity } = await this.#subscription(path);
     if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
-    await this.#parts.rules.remove(entity, name);
+    await this.#dependencies.rules.remove(entity, name);
   }
 
   /**
@@ -82,7 +82,7 @@ export class RuleManagement {
     const { entity } = await this.#subscription(path);
     const top = Math.min(page.top, LIMITS.listPage);
     const ordered = page.order === 'name' ? byName : byCreation;
-    const all = (await this.#parts.rules.list(entity)).toSorted(ordered);
+    const all = (await this.#dependencies.rules.list(entity)).toSorted(ordered);
     const items = all.slice(page.skip, page.skip + top);
     return {
       items: items.map((stored) => ({ subscription: entity, stored })),
@@ -92,7 +92,7 @@ export class RuleManagement {
 
   async #subscription(path: string) {
     const at = parseEntityPath(path);
-    const entity = await this.#parts.entities.read(at.key);
+    const entity = await this.#dependencies.entities.read(at.key);
     if (at.subscription === undefined || entity?.description.kind !== 'subscription') {
       throw entityNotFound(path);
     }
@@ -100,7 +100,7 @@ export class RuleManagement {
   }
 
   async #rule(subscription: Entity, name: string): Promise<StoredRule> {
-    const found = await this.#parts.rules.read(subscription, name);
+    const found = await this.#dependencies.rules.read(subscription, name);
     if (found === undefined) throw entityNotFound(`${subscription.name}/Rules/${name}`);
     return found;
   }

@@ -5,7 +5,7 @@ import { countDone } from '../../domain/count-done.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { DeleteOptions } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireSendable } from '../entity-lookup.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
@@ -14,11 +14,11 @@ import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-se
 
 /** Removes old messages; see `Broker.deleteMessages`. */
 export async function deleteMessages(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   { sessionId, ...request }: DeleteOptions,
 ): Promise<number> {
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   if (partitionsOf(entity) > 1) {
     throw new BrokerError(
@@ -28,16 +28,20 @@ export async function deleteMessages(
   }
   if (sessionId !== undefined) {
     const log = sessionLog(entity, sessionId);
-    const rules = await parts.sessions.rulesOf(log);
-    return await parts.messages.removeBefore(log, request, sessionPolicy(entity, log, rules));
+    const rules = await dependencies.sessions.rulesOf(log);
+    return await dependencies.messages.removeBefore(
+      log,
+      request,
+      sessionPolicy(entity, log, rules),
+    );
   }
   const policy = policyOf(entity, path.subQueue, 0);
-  return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
+  return await dependencies.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
 }
 
 /** Sends dead letters to the main queue again; see `Broker.resubmit`. */
 export async function resubmit(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   maxMessages: number,
 ): Promise<number> {
@@ -47,16 +51,16 @@ export async function resubmit(
       `Only messages of a dead-letter queue can be resubmitted; '${path.name}' is none.`,
     );
   }
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSendable(entity);
-  const resubmitted = await countDone(resubmissions(parts, entity, path, maxMessages));
-  await sendOn(parts, entity, partitionNumbers(entity));
+  const resubmitted = await countDone(resubmissions(dependencies, entity, path, maxMessages));
+  await sendOn(dependencies, entity, partitionNumbers(entity));
   return resubmitted;
 }
 
 /** Resubmits from one partition after the other, to the same one, where a message's key belongs; yields how many. */
 async function* resubmissions(
-  { messages }: BrokerParts,
+  { messages }: BrokerDependencies,
   entity: Receivable,
   { subQueue }: EntityPath,
   maxMessages: number,
@@ -86,13 +90,13 @@ function resubmittedTo(log: Log): Log {
 const PURGE_TRIES_MAX = 10;
 
 /** Empties a sub-queue; see `Broker.purge`. */
-export async function purge(parts: BrokerParts, path: EntityPath): Promise<void> {
-  await findReceivable(parts, path);
+export async function purge(dependencies: BrokerDependencies, path: EntityPath): Promise<void> {
+  await findReceivable(dependencies, path);
   for (let tries = 1; ; tries++) {
-    const current = await parts.entities.read(path.key);
+    const current = await dependencies.entities.read(path.key);
     if (current === undefined) return;
     try {
-      await parts.entities.purge(current, path.subQueue, parts.clock.now());
+      await dependencies.entities.purge(current, path.subQueue, dependencies.clock.now());
       return;
     } catch (error) {
       const isConflict = error instanceof BrokerError && error.code === 'ConflictInProgress';

@@ -11,7 +11,7 @@ import {
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import {
   findEntity,
   findReceivable,
@@ -31,18 +31,18 @@ import { requireAction } from '../settle/settlement-rules.ts';
 
 /** Receives deferred messages; see `Broker.receiveDeferred`. */
 export async function receiveDeferred(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   { mode, sequenceNumbers, session, answer, payloads }: DeferredOptions,
 ): Promise<readonly ReceivedMessage[]> {
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireReceivable(entity);
   requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, session?.sessionId);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
-  const held = session && (await heldSession(parts, entity, path, session));
+  const held = session && (await heldSession(dependencies, entity, path, session));
   if (held !== undefined && held.log.partition !== log.partition) throw notInSession();
-  return await parts.messages.receiveDeferred(held?.log ?? log, {
+  return await dependencies.messages.receiveDeferred(held?.log ?? log, {
     ...(held?.policy ?? policyOf(entity, path.subQueue, log.partition)),
     mode,
     lockMs: entity.description.lockMs,
@@ -54,27 +54,27 @@ export async function receiveDeferred(
 
 /** Cancels scheduled messages; see `Broker.cancelScheduled`. */
 export async function cancelScheduled(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   sequenceNumbers: readonly bigint[],
 ): Promise<void> {
   // Scheduled messages of a topic wait in the topic, not in its subscriptions.
-  const entity = await findEntity(parts, path);
+  const entity = await findEntity(dependencies, path);
   if (isOfKind(entity, 'subscription')) {
     throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
   }
-  parts.activity.used(entity);
+  dependencies.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   // A message that is due can no longer be cancelled.
-  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
-  else await parts.messages.activateDue(log);
-  if (forwardsMessages(entity)) await sendOn(parts, entity, [log.partition]);
-  await parts.messages.cancelScheduled(log, sequences);
+  if (isOfKind(entity, 'topic')) await forwardDue(dependencies, entity, log.partition);
+  else await dependencies.messages.activateDue(log);
+  if (forwardsMessages(entity)) await sendOn(dependencies, entity, [log.partition]);
+  await dependencies.messages.cancelScheduled(log, sequences);
 }
 
 /** Does an operator's action to single messages; see `Broker.operate`. */
 export async function operate(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   operation: OperatorAction,
   sequenceNumbers: readonly bigint[],
@@ -82,7 +82,7 @@ export async function operate(
 ): Promise<readonly boolean[]> {
   requireNumbers(sequenceNumbers);
   if (operation.kind === 'deadLetter') requireAction(path, operation);
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   const outcomes: boolean[] = [];
   const touched = new Set<number>();
@@ -92,10 +92,11 @@ export async function operate(
     const isKnown = partition < partitionsOf(entity);
     if (isKnown) touched.add(partition);
     const place = { partition, sequence, sessionId };
-    const work = async () => isKnown && (await operateOne(parts, entity, path, operation, place));
+    const work = async () =>
+      isKnown && (await operateOne(dependencies, entity, path, operation, place));
     outcomes.push(await behindOthers(outcomes, work));
   }
-  await behindOthers(outcomes, () => sendOn(parts, entity, [...touched]));
+  await behindOthers(outcomes, () => sendOn(dependencies, entity, [...touched]));
   return outcomes;
 }
 
@@ -117,14 +118,14 @@ async function behindOthers<Value>(
 }
 
 async function operateOne(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
   operation: OperatorAction,
   { partition, sequence, sessionId }: MessagePlace,
 ): Promise<boolean> {
-  const { messages } = parts;
-  const { log, policy } = await logAt(parts, entity, path, partition, sessionId);
+  const { messages } = dependencies;
+  const { log, policy } = await logAt(dependencies, entity, path, partition, sessionId);
   switch (operation.kind) {
     case 'breakLock':
       return await messages.breakLock(log, sequence, policy);
@@ -144,7 +145,7 @@ interface MessagePlace {
 }
 
 async function logAt(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
   partition: number,
@@ -155,7 +156,7 @@ async function logAt(
     return { log, policy: policyOf(entity, path.subQueue, partition) };
   }
   const log = { ...sessionLog(entity, sessionId), partition };
-  return { log, policy: sessionPolicy(entity, log, await parts.sessions.rulesOf(log)) };
+  return { log, policy: sessionPolicy(entity, log, await dependencies.sessions.rulesOf(log)) };
 }
 
 function notInSession(): BrokerError {

@@ -82,7 +82,7 @@ export interface MessageCounts {
 }
 
 /** The dependencies of management. */
-export interface ManagementParts {
+export interface ManagementDependencies {
   readonly entities: EntityStore;
   readonly rules: RuleStore;
   readonly counts: EntityCounts;

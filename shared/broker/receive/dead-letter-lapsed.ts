@@ -2,19 +2,19 @@ import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 
 /**
  * Moves messages into the dead-letter queue whose last lock in the main queue expired and which no receive has found
  * since. To be called before a dead-letter queue counts as empty. True = messages were moved.
  */
 export async function deadLetterLapsed(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
 ): Promise<boolean> {
   if (path.subQueue !== 'deadLetter') return false;
-  const store = requiresSession(entity) ? parts.sessions : parts.messages;
+  const store = requiresSession(entity) ? dependencies.sessions : dependencies.messages;
   const settled = await Promise.allSettled(
     partitionNumbers(entity).map((partition) =>
       store.deadLetterLapsed(logOf(entity, 'main', partition), policyOf(entity, 'main', partition)),

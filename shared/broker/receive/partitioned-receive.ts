@@ -4,7 +4,7 @@ import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts'
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { Allowance } from '../ports/messages.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { isWanted } from './receive-wait.ts';
@@ -27,7 +27,7 @@ export type OtherPartitions = 'all' | 'some';
  * with hints first, and others while nothing was found. All claims together take no more than one receive may take.
  */
 export class PartitionedReceive {
-  readonly #parts: BrokerParts;
+  readonly #dependencies: BrokerDependencies;
   readonly #path: EntityPath;
   readonly #options: ReceiveOptions;
   readonly #asked = new Set<number>();
@@ -35,12 +35,12 @@ export class PartitionedReceive {
   #next: number;
   #someAt: number;
 
-  constructor(parts: BrokerParts, path: EntityPath, options: ReceiveOptions) {
-    this.#parts = parts;
+  constructor(dependencies: BrokerDependencies, path: EntityPath, options: ReceiveOptions) {
+    this.#dependencies = dependencies;
     this.#path = path;
     this.#options = options;
-    this.#next = parts.random.bytes(1)[0] ?? 0;
-    this.#someAt = parts.monotonicNow();
+    this.#next = dependencies.random.bytes(1)[0] ?? 0;
+    this.#someAt = dependencies.monotonicNow();
   }
 
   /** Claims messages once. A failure of one partition is thrown only if the others have no messages. */
@@ -82,10 +82,12 @@ export class PartitionedReceive {
   /** Partitions with hints, and the others, each from a random start, so that none is always first. */
   #order(entity: Receivable): { readonly likely: number[]; readonly others: number[] } {
     const numbers = partitionNumbers(entity);
-    const start = (this.#parts.random.bytes(1)[0] ?? 0) % numbers.length;
+    const start = (this.#dependencies.random.bytes(1)[0] ?? 0) % numbers.length;
     const turned = [...numbers.slice(start), ...numbers.slice(0, start)];
     const isLikely = (partition: number) =>
-      this.#parts.partitionHints.mayHaveMessages(logOf(entity, this.#path.subQueue, partition));
+      this.#dependencies.partitionHints.mayHaveMessages(
+        logOf(entity, this.#path.subQueue, partition),
+      );
     return {
       likely: turned.filter(isLikely),
       others: turned.filter((partition) => !isLikely(partition)),
@@ -93,12 +95,14 @@ export class PartitionedReceive {
   }
 
   #isOverdue(entity: Receivable, partition: number): boolean {
-    return this.#parts.partitionHints.isDueForLook(logOf(entity, this.#path.subQueue, partition));
+    return this.#dependencies.partitionHints.isDueForLook(
+      logOf(entity, this.#path.subQueue, partition),
+    );
   }
 
   /** The next few of `partitions`, of which the entity has `count` in all: each has its turn. */
   #someOf(partitions: readonly number[], count: number): readonly number[] {
-    const now = this.#parts.monotonicNow();
+    const now = this.#dependencies.monotonicNow();
     const passed = now - this.#someAt;
     if (passed < SOME_EVERY_MS) return [];
     this.#someAt = now;
@@ -115,7 +119,7 @@ export class PartitionedReceive {
   }
 
   async #ask(look: Look, partitions: readonly number[]): Promise<void> {
-    const { partitionHints } = this.#parts;
+    const { partitionHints } = this.#dependencies;
     await Promise.all(
       partitions.map(async (partition) => {
         const log = logOf(look.entity, this.#path.subQueue, partition);
@@ -153,8 +157,8 @@ export class PartitionedReceive {
     const { subQueue } = this.#path;
     const { mode, maxMessages, answer, payloads, turn } = this.#options;
     this.#asked.add(partition);
-    await forwardTopicDue(this.#parts, this.#path, partition);
-    return await this.#parts.messages.claim(logOf(entity, subQueue, partition), {
+    await forwardTopicDue(this.#dependencies, this.#path, partition);
+    return await this.#dependencies.messages.claim(logOf(entity, subQueue, partition), {
       ...policyOf(entity, subQueue, partition),
       mode,
       maxMessages: share?.left ?? maxMessages,

@@ -7,7 +7,7 @@ import { LIMITS } from '../../domain/limits.ts';
 import type { StoredMessage } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import type { PeekOptions } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
@@ -18,7 +18,7 @@ const AT_ONCE = 4;
 
 /** Shows messages without touching them; see `Broker.peek`. */
 export async function peek(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   options: PeekOptions,
 ): Promise<readonly StoredMessage[]> {
@@ -28,11 +28,12 @@ export async function peek(
     sessionId,
     payloads,
   } = options;
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
-  if (sessionId !== undefined) return await peekSession(parts, entity, path, sessionId, options);
+  if (sessionId !== undefined)
+    return await peekSession(dependencies, entity, path, sessionId, options);
   const from = splitSequenceNumber(fromSequenceNumber);
-  await deadLetterLapsed(parts, entity, path);
+  await deadLetterLapsed(dependencies, entity, path);
   const max = Math.min(maxMessages, LIMITS.peekMessages);
   const shown: StoredMessage[] = [];
   let bytesLeft: number = LIMITS.peekBytes;
@@ -43,8 +44,8 @@ export async function peek(
     const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };
     const pages = await Promise.all(
       partitions.slice(0, atOnce).map(async (partition) => {
-        await forwardTopicDue(parts, path, partition);
-        return await parts.messages.peek(logOf(entity, path.subQueue, partition), {
+        await forwardTopicDue(dependencies, path, partition);
+        return await dependencies.messages.peek(logOf(entity, path.subQueue, partition), {
           ...request,
           from: partition === from.partition ? from.sequence : 0n,
           rules: policyOf(entity, path.subQueue, partition).rules,
@@ -66,19 +67,19 @@ export async function peek(
 }
 
 async function peekSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
   sessionId: string,
   { fromSequenceNumber, maxMessages, payloads }: PeekOptions,
 ): Promise<readonly StoredMessage[]> {
   const log = sessionLog(entity, sessionId);
-  await forwardTopicDue(parts, path, log.partition);
+  await forwardTopicDue(dependencies, path, log.partition);
   const from = splitSequenceNumber(fromSequenceNumber ?? sequenceNumberOf(log.partition, 0n));
   // All numbers of another partition are lower, or all are higher.
   if (from.partition > log.partition) return [];
-  const { rules } = sessionPolicy(entity, log, await parts.sessions.rulesOf(log));
-  const { messages } = await parts.messages.peek(log, {
+  const { rules } = sessionPolicy(entity, log, await dependencies.sessions.rulesOf(log));
+  const { messages } = await dependencies.messages.peek(log, {
     from: from.partition < log.partition ? 0n : from.sequence,
     maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
     maxBytes: LIMITS.peekBytes,

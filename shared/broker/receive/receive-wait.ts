@@ -1,6 +1,6 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import type { ReceiveOptions } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { WakeUp } from '../ports/wake-ups.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { WakeUp } from '../ports/wake-ups.ts';
  * `end`, because it wakes the next waiting receive.
  */
 export class ReceiveWait {
-  readonly #parts: Pick<BrokerParts, 'wakeUps' | 'clock' | 'monotonicNow'>;
+  readonly #dependencies: Pick<BrokerDependencies, 'wakeUps' | 'clock' | 'monotonicNow'>;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   /** The wait that woke this receive. */
@@ -16,12 +16,12 @@ export class ReceiveWait {
   #next: WakeUp | undefined;
 
   constructor(
-    parts: Pick<BrokerParts, 'wakeUps' | 'clock' | 'monotonicNow'>,
+    dependencies: Pick<BrokerDependencies, 'wakeUps' | 'clock' | 'monotonicNow'>,
     waitMs: number,
     signal: AbortSignal | undefined,
   ) {
-    this.#parts = parts;
-    this.#deadline = parts.monotonicNow() + waitMs;
+    this.#dependencies = dependencies;
+    this.#deadline = dependencies.monotonicNow() + waitMs;
     this.#signal = signal;
   }
 
@@ -35,7 +35,7 @@ export class ReceiveWait {
    * so the next look is the last.
    */
   listen(logs: readonly Log[]): boolean {
-    const { wakeUps, monotonicNow } = this.#parts;
+    const { wakeUps, monotonicNow } = this.#dependencies;
     const left = wakeUps.isClosing ? 0 : this.#deadline - monotonicNow();
     this.#next = left > 0 ? wakeUps.wait(logs, left) : undefined;
     return this.#next !== undefined;
@@ -50,7 +50,7 @@ export class ReceiveWait {
     this.#woken = next;
     this.#next = undefined;
     if (next === undefined) return;
-    const left = changesAt - this.#parts.clock.now();
+    const left = changesAt - this.#dependencies.clock.now();
     // If that instant is over, another receiver has the message.
     if (left > 0) next.within(left);
     const abort = () => next.cancel();

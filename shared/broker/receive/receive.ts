@@ -4,7 +4,7 @@ import { isBusy } from '../../domain/broker-error.ts';
 import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { receiveInSession, requireSessionFits } from '../sessions/in-session.ts';
@@ -19,32 +19,32 @@ const BUSY_PAUSE_MS = { first: 100, most: 2000 };
 
 /** Receives messages, and waits for the first one if asked to; see `Broker.receive`. */
 export async function receive(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   options: ReceiveOptions,
 ): Promise<readonly ReceivedMessage[]> {
   const { session } = options;
-  if (session !== undefined) return await receiveInSession(parts, path, options, session);
-  const wait = new ReceiveWait(parts, options.waitMs, options.signal);
+  if (session !== undefined) return await receiveInSession(dependencies, path, options, session);
+  const wait = new ReceiveWait(dependencies, options.waitMs, options.signal);
   try {
-    return await lookAndWait(parts, path, options, wait);
+    return await lookAndWait(dependencies, path, options, wait);
   } finally {
     wait.end();
   }
 }
 
 async function lookAndWait(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   options: ReceiveOptions,
   wait: ReceiveWait,
 ): Promise<readonly ReceivedMessage[]> {
-  const partitions = new PartitionedReceive(parts, path, options);
+  const partitions = new PartitionedReceive(dependencies, path, options);
   let lookAgainAt = 0;
   let busyMs = BUSY_PAUSE_MS.first;
   for (let looks = 0; !wait.isAborted; looks++) {
     // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-    const entity = await findReceivable(parts, path);
+    const entity = await findReceivable(dependencies, path);
     requireReceivable(entity);
     requireNotForwarding(entity, path.subQueue);
     requireSessionFits(entity, path, undefined);
@@ -58,24 +58,29 @@ async function lookAndWait(
     const looked = await orBusy(partitions.claim(entity, which), isLast);
     if (looked === 'busy') {
       options.onWait?.();
-      await wait.pause(parts.clock.now() + busyMs);
+      await wait.pause(dependencies.clock.now() + busyMs);
       busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
       continue;
     }
     busyMs = BUSY_PAUSE_MS.first;
     let messages = looked;
-    const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
-    if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
-    if (messages.length === 0 && isTimeToLook && (await deadLetterLapsed(parts, entity, path))) {
+    const isTimeToLook = dependencies.monotonicNow() >= lookAgainAt;
+    if (messages.length === 0 && isTimeToLook)
+      lookAgainAt = dependencies.monotonicNow() + LOOK_EVERY_MS;
+    if (
+      messages.length === 0 &&
+      isTimeToLook &&
+      (await deadLetterLapsed(dependencies, entity, path))
+    ) {
       messages = await partitions.claim(entity, 'all');
     }
     // The claim may have dead-lettered messages, which the entity may forward.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await sendOn(parts, entity, partitions.asked);
+      await sendOn(dependencies, entity, partitions.asked);
     }
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();
-    await wait.pause(changesAt(parts, entity, path));
+    await wait.pause(changesAt(dependencies, entity, path));
   }
   return [];
 }
@@ -91,9 +96,16 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
 }
 
 /** When a lock ends or a scheduled message comes due in a partition, epoch ms. */
-function changesAt(parts: BrokerParts, entity: Receivable, { subQueue }: EntityPath): number {
+function changesAt(
+  dependencies: BrokerDependencies,
+  entity: Receivable,
+  { subQueue }: EntityPath,
+): number {
   const times = partitionNumbers(entity).map((number) =>
-    parts.messages.changesAt(logOf(entity, subQueue, number), policyOf(entity, subQueue, number)),
+    dependencies.messages.changesAt(
+      logOf(entity, subQueue, number),
+      policyOf(entity, subQueue, number),
+    ),
   );
   return Math.min(...times);
 }

@@ -1,13 +1,13 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 
 /** Runs an operation that routes messages, and counts its copies until it ends. */
 export async function countingCopies<Result>(
-  parts: BrokerParts,
-  work: (parts: BrokerParts) => Promise<Result>,
+  dependencies: BrokerDependencies,
+  work: (dependencies: BrokerDependencies) => Promise<Result>,
 ): Promise<Result> {
-  const { memory } = parts;
+  const { memory } = dependencies;
   const most = memory.limit * BUDGETS.request.copiesShareOfMemory;
   const share = memory.open(most, () => {});
   // The operation cannot be stopped half way, since its outcome would be unknown.
@@ -23,7 +23,7 @@ export async function countingCopies<Result>(
     made -= copies;
   };
   try {
-    return await work({ ...parts, copies: { hold, discard } });
+    return await work({ ...dependencies, copies: { hold, discard } });
   } finally {
     share.close();
   }
@@ -34,11 +34,11 @@ export async function countingCopies<Result>(
  * copies, so an operation counts once, however often it is tried.
  */
 export async function countingAttempt<Result>(
-  parts: BrokerParts,
-  attempt: (parts: BrokerParts) => Promise<Result>,
+  dependencies: BrokerDependencies,
+  attempt: (dependencies: BrokerDependencies) => Promise<Result>,
 ): Promise<Result> {
-  const { copies } = parts;
-  if (copies === undefined) return await attempt(parts);
+  const { copies } = dependencies;
+  if (copies === undefined) return await attempt(dependencies);
   let made = 0;
   const hold = (more: number) => {
     copies.hold(more);
@@ -49,7 +49,7 @@ export async function countingAttempt<Result>(
     made -= fewer;
   };
   try {
-    return await attempt({ ...parts, copies: { hold, discard } });
+    return await attempt({ ...dependencies, copies: { hold, discard } });
   } catch (error) {
     discard(made);
     throw error;

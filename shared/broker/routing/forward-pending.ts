@@ -3,7 +3,7 @@ import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, hasForwarding, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy, StoredBatch } from '../ports/deliveries.ts';
 import { forward, route, withSource } from './route.ts';
 
@@ -13,7 +13,7 @@ import { forward, route, withSource } from './route.ts';
  * with the copies that it becomes (semantics F5).
  */
 export async function forwardPending(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   partitions: readonly number[],
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function forwardPending(
   for (const partition of partitions) {
     // A failure in one partition must not stop the others.
     try {
-      await forwardPendingIn(parts, entity, partition);
+      await forwardPendingIn(dependencies, entity, partition);
     } catch (error) {
       failures.push(error);
     }
@@ -30,32 +30,36 @@ export async function forwardPending(
 }
 
 async function forwardPendingIn(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   partition: number,
 ): Promise<void> {
   const { description } = entity;
   if (description.kind === 'topic') {
-    await forwardDue(parts, entity, partition);
+    await forwardDue(dependencies, entity, partition);
     return;
   }
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   const source: Receivable = { ...entity, description };
   const main = logOf(entity, 'main', partition);
   if (forwardTo !== undefined) {
-    const send = sendingOn(parts, main, entity, forwardTo, (copy) => copy);
-    await parts.messages.forwardDue(main, send);
-    const isMore = await parts.messages.forwardAll(main, policyOf(source, 'main', partition), send);
-    if (isMore) parts.messages.leaveToSweep(main);
+    const send = sendingOn(dependencies, main, entity, forwardTo, (copy) => copy);
+    await dependencies.messages.forwardDue(main, send);
+    const isMore = await dependencies.messages.forwardAll(
+      main,
+      policyOf(source, 'main', partition),
+      send,
+    );
+    if (isMore) dependencies.messages.leaveToSweep(main);
   }
   if (forwardDeadLetteredMessagesTo !== undefined) {
     const log = logOf(entity, 'deadLetter', partition);
     const policy = policyOf(source, 'deadLetter', partition);
-    const send = sendingOn(parts, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
+    const send = sendingOn(dependencies, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
       withSource(copy, entity),
     );
-    const isMore = await parts.messages.forwardAll(log, policy, send);
-    if (isMore) parts.messages.leaveToSweep(main);
+    const isMore = await dependencies.messages.forwardAll(log, policy, send);
+    if (isMore) dependencies.messages.leaveToSweep(main);
   }
 }
 
@@ -64,17 +68,17 @@ async function forwardPendingIn(
  * left to the sweep.
  */
 export async function sendOn(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   partitions: readonly number[],
 ): Promise<void> {
   if (!hasForwarding(entity)) return;
   for (const partition of partitions) {
     try {
-      await forwardPending(parts, entity, [partition]);
+      await forwardPending(dependencies, entity, [partition]);
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
-      parts.messages.leaveToSweep(logOf(entity, 'main', partition));
+      dependencies.messages.leaveToSweep(logOf(entity, 'main', partition));
     }
   }
 }
@@ -83,31 +87,34 @@ export async function sendOn(
  * Forwards the messages of an entity whose ForwardTo was just set. The sweep continues if there are more than this
  * process can forward.
  */
-export async function beginForwarding(parts: BrokerParts, entity: Entity): Promise<void> {
+export async function beginForwarding(
+  dependencies: BrokerDependencies,
+  entity: Entity,
+): Promise<void> {
   if (!hasForwarding(entity)) return;
   const partitions = partitionNumbers(entity);
   for (const partition of partitions) {
-    parts.messages.leaveToSweep(logOf(entity, 'main', partition));
+    dependencies.messages.leaveToSweep(logOf(entity, 'main', partition));
   }
-  await sendOn(parts, entity, partitions);
+  await sendOn(dependencies, entity, partitions);
 }
 
 /** Forwards due scheduled messages of a topic: its rules decide now, and the copies stay in the same partition. */
 export async function forwardDue(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   topic: Entity,
   partition: number,
 ): Promise<boolean> {
   const owner = logOf(topic, 'main', partition);
-  return await parts.messages.forwardDue(owner, async ({ copies, enqueuedAt, source }) => {
+  return await dependencies.messages.forwardDue(owner, async ({ copies, enqueuedAt, source }) => {
     const messages = copies.map(({ message }) => message);
-    const deliveries = await route(parts, topic, messages, 'forwarded', partition);
-    await parts.messages.publish({ owner, deliveries, enqueuedAt, source });
+    const deliveries = await route(dependencies, topic, messages, 'forwarded', partition);
+    await dependencies.messages.publish({ owner, deliveries, enqueuedAt, source });
   });
 }
 
 function sendingOn(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   owner: Log,
   source: Entity,
   destination: string,
@@ -115,19 +122,19 @@ function sendingOn(
 ): (batch: StoredBatch) => Promise<void> {
   return async (batch) => {
     const copies = batch.copies.map(change);
-    const deliveries = await forward(parts, source, destination, copies, owner.partition);
-    const enqueuedAt = parts.clock.now();
-    await parts.messages.publish({ owner, deliveries, enqueuedAt, source: batch.source });
+    const deliveries = await forward(dependencies, source, destination, copies, owner.partition);
+    const enqueuedAt = dependencies.clock.now();
+    await dependencies.messages.publish({ owner, deliveries, enqueuedAt, source: batch.source });
   };
 }
 
 /** Forwards due scheduled messages of the topic above a subscription, before the subscription is read. */
 export async function forwardTopicDue(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   partition: number,
 ): Promise<void> {
   if (path.subscription === undefined) return;
-  const topic = await parts.entities.find(path.subscription.topic.toLowerCase());
-  if (topic !== undefined) await forwardDue(parts, topic, partition);
+  const topic = await dependencies.entities.find(path.subscription.topic.toLowerCase());
+  if (topic !== undefined) await forwardDue(dependencies, topic, partition);
 }

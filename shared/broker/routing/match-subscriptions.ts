@@ -10,7 +10,7 @@ import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy } from '../ports/deliveries.ts';
 import { tooManyCopies } from './copy-account.ts';
 import { Turn } from './turn.ts';
@@ -40,10 +40,10 @@ export type Arrival = 'sent' | 'forwarded';
 
 /**
  * Matches messages that arrive at a topic with the rules of its subscriptions. Throws NoMatchingSubscription;
- * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `parts.copies` has no room for them.
+ * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for them.
  */
 export async function matchArriving(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   topic: Entity<TopicDescription>,
   arriving: readonly Message[],
   how: Arrival,
@@ -52,7 +52,7 @@ export async function matchArriving(
   const messages = arriving.map((message) => capTimeToLive(message, defaultTimeToLiveMs));
   // A forwarded batch was accepted already and can no longer be refused.
   const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
-  const matched = await matchSubscriptions(parts, topic, messages, copiesMax);
+  const matched = await matchSubscriptions(dependencies, topic, messages, copiesMax);
   // Only a sender gets this error; a forwarded message without a match is dropped.
   if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
     throw new BrokerError(
@@ -68,14 +68,14 @@ export async function matchArriving(
  * every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its own.
  */
 async function matchSubscriptions(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   topic: Entity<TopicDescription>,
   messages: readonly Message[],
   copiesMax: number,
 ): Promise<Matched> {
-  const subscribed = await parts.subscriptions.of(topic);
-  const enqueuedAt = parts.clock.now();
-  const turn = new Turn(parts);
+  const subscribed = await dependencies.subscriptions.of(topic);
+  const enqueuedAt = dependencies.clock.now();
+  const turn = new Turn(dependencies);
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
   let copies = 0;
@@ -90,7 +90,7 @@ async function matchSubscriptions(
     let width = 1;
     let made = 0;
     for (const [i, { entity, rules }] of subscribed.entries()) {
-      const matching = matchInSteps(rules, input, parts.random);
+      const matching = matchInSteps(rules, input, dependencies.random);
       let step = matching.next();
       while (step.done !== true) {
         if (turn.isOver) await turn.next();
@@ -105,7 +105,7 @@ async function matchSubscriptions(
     }
     copies += made;
     if (copies > copiesMax) throw tooManyCopies(copiesMax);
-    parts.copies?.hold(made);
+    dependencies.copies?.hold(made);
     next += BigInt(width);
   }
   return {

@@ -9,7 +9,7 @@ import {
 import type { Message } from '../../domain/messages/message.ts';
 import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 
 /** The reason why a message cannot be forwarded to any entity; undefined if it can. */
@@ -21,7 +21,7 @@ export function obstacleFor(message: Message): DeadLetterReason | undefined {
 
 /** The reason why an entity cannot take forwarded messages; undefined if it can. */
 export async function obstacleAt(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],
 ): Promise<DeadLetterReason | undefined> {
@@ -34,8 +34,8 @@ export async function obstacleAt(
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(description) * parts.limits.bytesPerMegabyte;
-  const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
+  const limit = totalMegabytes(description) * dependencies.limits.bytesPerMegabyte;
+  const { isRoom } = await dependencies.messages.hasRoom(target, { bytes, limit });
   if (isRoom) return undefined;
   return {
     reason: 'QuotaExceeded',

@@ -2,7 +2,7 @@ import { NothingStored } from '../../domain/broker-error.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { partitionKeyOf, partitionOfKey } from '../../domain/messages/partition.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 
 /** The partition for messages of an entity. */
 export interface Placement {
@@ -17,17 +17,21 @@ export interface Placement {
 const TRIES_MAX = 4;
 
 /** The partition of a key; without a key, the next one in turn (semantics #P6, #P7). */
-export function placeFor(parts: BrokerParts, entity: Entity, key: string | undefined): Placement {
+export function placeFor(
+  dependencies: BrokerDependencies,
+  entity: Entity,
+  key: string | undefined,
+): Placement {
   const partitions = partitionsOf(entity);
   if (partitions === 1) return { partition: 0, isFixed: true, tries: 1 };
   const isFixed = key !== undefined;
-  const partition = isFixed ? partitionOfKey(key, partitions) : parts.turns.next(entity);
+  const partition = isFixed ? partitionOfKey(key, partitions) : dependencies.turns.next(entity);
   return { partition, isFixed, tries: 1 };
 }
 
 /** Groups forwarded messages by the partition that they belong to. */
 export function placesFor(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   messages: readonly Message[],
 ): readonly { readonly place: Placement; readonly messages: readonly Message[] }[] {
@@ -39,7 +43,7 @@ export function placesFor(
     const name = key === undefined ? undefined : partitionOfKey(key, partitionsOf(entity));
     const group = groups.get(name);
     if (group === undefined) {
-      groups.set(name, { place: placeFor(parts, entity, key), messages: [message] });
+      groups.set(name, { place: placeFor(dependencies, entity, key), messages: [message] });
     } else group.messages.push(message);
   }
   return [...groups.values()];
@@ -50,13 +54,13 @@ export function placesFor(
  * one; a key leaves no choice (semantics P16). Throws `error` if there is no other partition to try.
  */
 export function placeAfter(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   { partition, isFixed, tries }: Placement,
   error: unknown,
 ): Placement {
   if (isFixed || !(error instanceof NothingStored)) throw error;
-  parts.turns.avoid(entity, partition);
+  dependencies.turns.avoid(entity, partition);
   if (tries >= TRIES_MAX) throw error;
-  return { partition: parts.turns.next(entity), isFixed, tries: tries + 1 };
+  return { partition: dependencies.turns.next(entity), isFixed, tries: tries + 1 };
 }

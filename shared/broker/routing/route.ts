@@ -14,7 +14,7 @@ import {
 } from '../../domain/messages/dead-letter-reasons.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy, Delivery } from '../ports/deliveries.ts';
 import { countingAttempt } from './copy-account.ts';
 import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
@@ -27,14 +27,15 @@ import { type Placement, placeAfter, placesFor } from './placement.ts';
  * itself or in its subscriptions go to `partition`.
  */
 export async function route(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   messages: readonly Message[],
   how: Arrival,
   partition: number,
 ): Promise<readonly Delivery[]> {
-  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages, how, partition);
-  if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages, partition);
+  if (isOfKind(entity, 'topic'))
+    return await routeTopic(dependencies, entity, messages, how, partition);
+  if (isOfKind(entity, 'queue')) return await routeQueue(dependencies, entity, messages, partition);
   throw new BrokerError(
     'InvalidOperation',
     'Messages reach a subscription through its topic only.',
@@ -42,36 +43,36 @@ export async function route(
 }
 
 async function routeQueue(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   queue: Entity<QueueDescription>,
   messages: readonly Message[],
   partition: number,
 ): Promise<readonly Delivery[]> {
   const log = logOf(queue, 'main', partition);
-  const first = await parts.messages.takeNumbers(log, messages, messages.length);
+  const first = await dependencies.messages.takeNumbers(log, messages, messages.length);
   const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
-  return await arrive(parts, queue, copies, partition);
+  return await arrive(dependencies, queue, copies, partition);
 }
 
 async function routeTopic(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   topic: Entity<TopicDescription>,
   arriving: readonly Message[],
   how: Arrival,
   partition: number,
 ): Promise<readonly Delivery[]> {
-  const { messages, matched } = await matchArriving(parts, topic, arriving, how);
+  const { messages, matched } = await matchArriving(dependencies, topic, arriving, how);
   const log = logOf(topic, 'main', partition);
-  const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
+  const first = await dependencies.messages.takeNumbers(log, messages, matched.numbers);
   const delivering: Promise<readonly Delivery[]>[] = [];
   let copies = 0;
   for (const subscription of matched.subscriptions) {
     if (copies >= COPIES_PER_TURN) {
       copies = 0;
-      await parts.workTurns.next(delivering);
+      await dependencies.workTurns.next(delivering);
     }
     copies += subscription.copies.length + subscription.failures.length;
-    const delivered = deliver(parts, subscription, first, partition);
+    const delivered = deliver(dependencies, subscription, first, partition);
     // A failure is thrown below, once all have started.
     delivered.catch(() => {});
     delivering.push(delivered);
@@ -83,15 +84,15 @@ async function routeTopic(
 const COPIES_PER_TURN = 1000;
 
 async function deliver(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   { entity, copies, failures }: MatchedSubscription,
   first: bigint,
   partition: number,
 ): Promise<readonly Delivery[]> {
   const ofSubscription = (ones: readonly Copy[]) => ones.map((copy) => numbered(copy, first));
   return [
-    ...(await arrive(parts, entity, ofSubscription(copies), partition)),
-    ...(await deadLetter(parts, entity, ofSubscription(failures), partition)),
+    ...(await arrive(dependencies, entity, ofSubscription(copies), partition)),
+    ...(await deadLetter(dependencies, entity, ofSubscription(failures), partition)),
   ];
 }
 
@@ -101,7 +102,7 @@ function numbered({ sequence, message }: Copy, first: bigint): Copy {
 
 /** The deliveries of messages that arrive at a queue or subscription: they stay, or are forwarded. */
 async function arrive(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
   partition: number,
@@ -109,7 +110,7 @@ async function arrive(
   if (copies.length === 0) return [];
   const { forwardTo, requiresSession, defaultTimeToLiveMs } = entity.description;
   if (forwardTo !== undefined) {
-    return await forward(parts, entity, forwardTo, copies, partition);
+    return await forward(dependencies, entity, forwardTo, copies, partition);
   }
   const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
   const kept = copies.filter((copy) => !isRefused(copy));
@@ -117,19 +118,19 @@ async function arrive(
   return [
     ...(kept.length === 0
       ? []
-      : (await bySession(parts, logOf(entity, 'main', partition), kept, entity)).map(
+      : (await bySession(dependencies, logOf(entity, 'main', partition), kept, entity)).map(
           (delivery) => ({
             ...delivery,
             ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
           }),
         )),
-    ...(await deadLetter(parts, entity, refused, partition)),
+    ...(await deadLetter(dependencies, entity, refused, partition)),
   ];
 }
 
 /** Divides messages by session: each session is a log of its own, in the partition of its id. */
 async function bySession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   log: Log,
   copies: readonly Copy[],
   entity: Entity,
@@ -147,25 +148,25 @@ async function bySession(
   for (const [id, ofSession] of sessions) {
     const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
     if (to.partition === log.partition) stay.push({ to, copies: ofSession });
-    else move.push(numberedAnew(parts, to, ofSession));
+    else move.push(numberedAnew(dependencies, to, ofSession));
   }
   return [...stay, ...(await Promise.all(move))];
 }
 
 /** Numbers messages again in the partition of a session that a rule's action gave them. */
 async function numberedAnew(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   to: Log,
   copies: readonly Copy[],
 ): Promise<Delivery> {
   const messages = copies.map(({ message }) => message);
-  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  const first = await dependencies.messages.takeNumbers(to, messages, messages.length);
   return { to, copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })) };
 }
 
 /** The deliveries of dead letters: they stay in the dead-letter queue, or are forwarded. */
 async function deadLetter(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
   partition: number,
@@ -175,7 +176,7 @@ async function deadLetter(
     return deadLettered(logOf(entity, 'deadLetter', partition), copies);
   }
   const leaving = copies.map((copy) => withSource(copy, entity));
-  return await forward(parts, entity, destination, leaving, partition);
+  return await forward(dependencies, entity, destination, leaving, partition);
 }
 
 /** Adds its source to a dead letter that leaves its entity. */
@@ -188,16 +189,16 @@ export function withSource({ sequence, message }: Copy, { name }: Entity): Copy 
  * (semantics #123), in `partition`.
  */
 export async function forward(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   source: Entity,
   destination: string,
   copies: readonly Copy[],
   partition: number,
 ): Promise<readonly Delivery[]> {
-  const target = await parts.entities.find(parseEntityPath(destination).key);
+  const target = await dependencies.entities.find(parseEntityPath(destination).key);
   const messages = copies.map(({ message }) => message);
   const obstacle =
-    target === undefined ? notFound(destination) : await obstacleAt(parts, target, messages);
+    target === undefined ? notFound(destination) : await obstacleAt(dependencies, target, messages);
   const lost: Copy[] = [];
   const onward: Message[] = [];
   for (const copy of copies) {
@@ -205,26 +206,26 @@ export async function forward(
     if (reason === undefined) onward.push(sentOn(copy, partition));
     else lost.push(dead(copy, reason));
   }
-  const arrived = target === undefined ? [] : await enter(parts, target, onward);
+  const arrived = target === undefined ? [] : await enter(dependencies, target, onward);
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
 }
 
 /** The deliveries of forwarded messages, whose own keys decide their partitions (semantics #P11). */
 async function enter(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],
 ): Promise<readonly Delivery[]> {
   const arrived = await Promise.all(
-    placesFor(parts, target, messages).map(({ place, messages: together }) =>
-      enterAt(parts, target, place, together),
+    placesFor(dependencies, target, messages).map(({ place, messages: together }) =>
+      enterAt(dependencies, target, place, together),
     ),
   );
   return arrived.flat();
 }
 
 async function enterAt(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   target: Entity,
   first: Placement,
   messages: readonly Message[],
@@ -232,11 +233,11 @@ async function enterAt(
   let place = first;
   for (;;) {
     try {
-      return await countingAttempt(parts, (counting) =>
+      return await countingAttempt(dependencies, (counting) =>
         route(counting, target, messages, 'forwarded', place.partition),
       );
     } catch (error) {
-      place = placeAfter(parts, target, place, error);
+      place = placeAfter(dependencies, target, place, error);
     }
   }
 }

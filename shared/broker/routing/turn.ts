@@ -1,26 +1,26 @@
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 
 /** Divides long work of one request into turns, between which the process serves other requests. */
 export class Turn {
-  readonly #parts: Pick<BrokerParts, 'monotonicNow' | 'soon'>;
+  readonly #dependencies: Pick<BrokerDependencies, 'monotonicNow' | 'soon'>;
   #until: number;
 
-  constructor(parts: Pick<BrokerParts, 'monotonicNow' | 'soon'>) {
-    this.#parts = parts;
-    this.#until = parts.monotonicNow() + BUDGETS.turnMs;
+  constructor(dependencies: Pick<BrokerDependencies, 'monotonicNow' | 'soon'>) {
+    this.#dependencies = dependencies;
+    this.#until = dependencies.monotonicNow() + BUDGETS.turnMs;
   }
 
   /** Whether other requests should have a turn now. */
   get isOver(): boolean {
-    return this.#parts.monotonicNow() > this.#until;
+    return this.#dependencies.monotonicNow() > this.#until;
   }
 
   /** Waits for the next turn. */
   async next(): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#parts.soon(resolve);
+      this.#dependencies.soon(resolve);
     });
-    this.#until = this.#parts.monotonicNow() + BUDGETS.turnMs;
+    this.#until = this.#dependencies.monotonicNow() + BUDGETS.turnMs;
   }
 }

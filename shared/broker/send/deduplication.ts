@@ -3,7 +3,7 @@ import type { IngressSettings } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { DeduplicationRefused, duplicateKeyOf } from '../../domain/messages/duplicates.ts';
 import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { Reservation } from '../ports/duplicates.ts';
 
 /** How an entity detects duplicates among the messages of one send (semantics #77, O2). */
@@ -37,7 +37,7 @@ export function detectionOf(
  * the entity detects no duplicates.
  */
 export async function reserve(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   detection: Detection | undefined,
   messages: readonly Message[],
   refused?: Reservation,
@@ -49,7 +49,7 @@ export async function reserve(
     scheduledEnqueueAt: message.scheduledEnqueueAt,
     sessionId: message.sessionId,
   }));
-  return await parts.messages.reserve({ log, windowMs, candidates }, refused);
+  return await dependencies.messages.reserve({ log, windowMs, candidates }, refused);
 }
 
 /** The messages of a reservation that are new, in order. */

@@ -17,7 +17,7 @@ import {
 } from '../../domain/messages/outgoing-rules.ts';
 import { sharedPartitionKey } from '../../domain/messages/partition.ts';
 import type { SentMessage } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
 import { countingCopies } from '../routing/copy-account.ts';
 import { matchArriving } from '../routing/match-subscriptions.ts';
@@ -27,21 +27,21 @@ import { append, publish, type Sending, store } from './store.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
 export async function send(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
   requireSendPath(path);
-  const entity = await findEntity(parts, path);
+  const entity = await findEntity(dependencies, path);
   try {
-    return await sendTo(parts, entity, outgoing);
+    return await sendTo(dependencies, entity, outgoing);
   } catch (error) {
     // The entity was deleted, and possibly created again, since this process read it.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
-    parts.entities.forget(path.key);
-    const current = await findEntity(parts, path);
+    dependencies.entities.forget(path.key);
+    const current = await findEntity(dependencies, path);
     if (current.id === entity.id) throw entityNotFound(path.name);
-    return await sendTo(parts, current, outgoing);
+    return await sendTo(dependencies, current, outgoing);
   }
 }
 
@@ -63,20 +63,20 @@ function notASender(): BrokerError {
 }
 
 async function sendTo(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
-  const { messages, detection, settings } = await admit(parts, entity, outgoing);
+  const { messages, detection, settings } = await admit(dependencies, entity, outgoing);
   // Only a MessageId from the sender is a key, not a generated one.
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
-  const place = placeFor(parts, entity, key);
-  const sending = { entity, place, detection, now: parts.clock.now() };
+  const place = placeFor(dependencies, entity, key);
+  const sending = { entity, place, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
   const numbers = staysHere(entity)
-    ? await store(parts, sending, once, append)
-    : await countingCopies(parts, (counting) => distribute(counting, sending, once));
+    ? await store(dependencies, sending, once, append)
+    : await countingCopies(dependencies, (counting) => distribute(counting, sending, once));
   return messages.map((message, i) => {
     // A repeated message in the batch gets the answer of the first one.
     const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);
@@ -94,19 +94,19 @@ export interface Admitted {
 
 /** Checks messages of a sender and completes them. Throws as `send`. */
 export async function admit(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<Admitted> {
   requireSendable(entity);
-  const admitted = asTaken(parts, entity, outgoing);
-  await requireRoom(parts, entity, admitted.settings, admitted.messages);
+  const admitted = asTaken(dependencies, entity, outgoing);
+  await requireRoom(dependencies, entity, admitted.settings, admitted.messages);
   return admitted;
 }
 
 /** The same without checking the entity's status and quota. */
 export function asTaken(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Admitted {
@@ -114,7 +114,7 @@ export function asTaken(
   if (description.kind === 'subscription') throw notASender();
   if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);
   requireSendableMessages(outgoing, description);
-  const messages = withIdentity(parts.random, outgoing).map((message) =>
+  const messages = withIdentity(dependencies.random, outgoing).map((message) =>
     capTimeToLive(message, description.defaultTimeToLiveMs),
   );
   const detection = detectionOf(entity, description, outgoing, messages);
@@ -131,7 +131,7 @@ export function staysHere({ description }: Entity): boolean {
  * their destinations are decided when they come due. Returns the numbers of the scheduled ones.
  */
 async function distribute(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sending: Sending,
   messages: readonly Message[],
 ): Promise<ReadonlyMap<Message, bigint | undefined>> {
@@ -141,11 +141,11 @@ async function distribute(
   const atOnce = messages.filter((message) => !isLater(message));
   // Permanent refusals come before any message of the batch is stored.
   if (later.length > 0 && atOnce.length > 0 && isOfKind(entity, 'topic')) {
-    await requireRoutable(parts, entity, atOnce);
+    await requireRoutable(dependencies, entity, atOnce);
   }
-  const scheduled = later.length === 0 ? NONE : await store(parts, sending, later, append);
+  const scheduled = later.length === 0 ? NONE : await store(dependencies, sending, later, append);
   if (atOnce.length > 0) {
-    const storing = store(parts, sending, atOnce, publish);
+    const storing = store(dependencies, sending, atOnce, publish);
     await (later.length === 0 ? storing : storing.catch(storedInPart));
   }
   return scheduled;
@@ -155,12 +155,12 @@ const NONE: ReadonlyMap<Message, bigint | undefined> = new Map();
 
 /** Throws if a topic cannot route the messages. The room for their copies is kept for the send. */
 async function requireRoutable(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   topic: Entity<TopicDescription>,
   messages: readonly Message[],
 ): Promise<void> {
-  const { matched } = await matchArriving(parts, topic, messages, 'sent');
-  parts.copies?.discard(matched.copies);
+  const { matched } = await matchArriving(dependencies, topic, messages, 'sent');
+  dependencies.copies?.discard(matched.copies);
 }
 
 /** Throws ServiceTimeout instead of a refusal, because the scheduled messages of the batch are stored already. */
@@ -175,14 +175,14 @@ function storedInPart(cause: unknown): never {
 
 /** Throws QuotaExceeded if the messages would exceed the size limit of the entity. */
 async function requireRoom(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Entity,
   settings: IngressSettings,
   messages: readonly Message[],
 ): Promise<void> {
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(settings) * parts.limits.bytesPerMegabyte;
-  const { isRoom, size } = await parts.messages.hasRoom(entity, { bytes, limit });
+  const limit = totalMegabytes(settings) * dependencies.limits.bytesPerMegabyte;
+  const { isRoom, size } = await dependencies.messages.hasRoom(entity, { bytes, limit });
   if (isRoom) return;
   const kind = entity.description.kind === 'topic' ? 'Topic' : 'Queue';
   throw new BrokerError(

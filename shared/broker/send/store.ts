@@ -2,7 +2,7 @@ import { sequenceNumberOf } from '../../domain/blocks/block.ts';
 import { logOf } from '../../domain/blocks/log.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import type { DeduplicationCondition } from '../ports/duplicates.ts';
 import { countingAttempt } from '../routing/copy-account.ts';
 import { type Placement, placeAfter } from '../routing/placement.ts';
@@ -20,7 +20,7 @@ export interface Sending {
 
 /** Stores messages in a partition, on a condition; returns their sequence numbers if the sender gets them. */
 type Write = (
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sending: Sending,
   to: { readonly partition: number; readonly condition: DeduplicationCondition | undefined },
   messages: readonly Message[],
@@ -32,20 +32,20 @@ type Write = (
  * known sequence numbers; a duplicate has its original's.
  */
 export async function store(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sending: Sending,
   messages: readonly Message[],
   write: Write,
 ): Promise<ReadonlyMap<Message, bigint | undefined>> {
   const { entity, detection } = sending;
   let { place } = sending;
-  let reservation = await reserve(parts, detection, messages);
+  let reservation = await reserve(dependencies, detection, messages);
   for (;;) {
     const fresh = newMessages(messages, reservation);
     const to = { partition: place.partition, condition: reservation?.condition };
     try {
-      const stored = fresh.length === 0 ? [] : await write(parts, sending, to, fresh);
-      if (reservation !== undefined) await parts.messages.confirm(reservation);
+      const stored = fresh.length === 0 ? [] : await write(dependencies, sending, to, fresh);
+      if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       const numbers = new Map(fresh.map((message, i) => [message, stored[i]]));
       for (const [i, message] of messages.entries()) {
         const standing = reservation?.standings[i];
@@ -54,26 +54,36 @@ export async function store(
       return numbers;
     } catch (error) {
       if (isRefused(error, reservation)) {
-        reservation = await reserve(parts, detection, messages, reservation);
+        reservation = await reserve(dependencies, detection, messages, reservation);
       } else {
-        place = placeAfter(parts, entity, place, error);
+        place = placeAfter(dependencies, entity, place, error);
       }
     }
   }
 }
 
 /** Stores messages in the entity itself: at its end, or among its scheduled ones. */
-export const append: Write = async (parts, { entity, now }, { partition, condition }, messages) => {
+export const append: Write = async (
+  dependencies,
+  { entity, now },
+  { partition, condition },
+  messages,
+) => {
   const log = logOf(entity, 'main', partition);
-  const sequences = await parts.messages.append(log, messages, now, condition);
+  const sequences = await dependencies.messages.append(log, messages, now, condition);
   return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
 };
 
 /** Stores messages in their destinations. The sender gets no sequence numbers. */
-export const publish: Write = async (parts, { entity, now }, { partition, condition }, messages) =>
-  await countingAttempt(parts, async (counting) => {
+export const publish: Write = async (
+  dependencies,
+  { entity, now },
+  { partition, condition },
+  messages,
+) =>
+  await countingAttempt(dependencies, async (counting) => {
     const deliveries = await route(counting, entity, messages, 'sent', partition);
     const owner = logOf(entity, 'main', partition);
-    await parts.messages.publish({ owner, deliveries, enqueuedAt: now, condition });
+    await dependencies.messages.publish({ owner, deliveries, enqueuedAt: now, condition });
     return [];
   });

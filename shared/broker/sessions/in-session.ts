@@ -22,7 +22,7 @@ import type {
   Settlement,
   SettlementOutcome,
 } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
 import { isWanted, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
@@ -62,14 +62,14 @@ export function sessionPolicy(entity: Receivable, log: Log, session: SessionRule
 
 /** The log and policy of a session whose lock the caller holds. Throws InvalidOperation, SessionLockLost. */
 export async function heldSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
   { sessionId, lockToken }: SessionHandle,
 ): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
   requireSessionFits(entity, path, sessionId);
   const log = sessionLog(entity, sessionId);
-  const rules = await parts.sessions.held(log, parseSessionToken(lockToken));
+  const rules = await dependencies.sessions.held(log, parseSessionToken(lockToken));
   return { log, policy: sessionPolicy(entity, log, rules) };
 }
 
@@ -78,25 +78,25 @@ export async function heldSession(
  * during the wait, nothing was received and nothing is lost, so the answer is empty.
  */
 export async function receiveInSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   options: ReceiveOptions,
   session: SessionHandle,
 ): Promise<readonly ReceivedMessage[]> {
-  const wait = new ReceiveWait(parts, options.waitMs, options.signal);
+  const wait = new ReceiveWait(dependencies, options.waitMs, options.signal);
   let looks = 0;
   try {
     for (; !wait.isAborted; looks++) {
-      const entity = await findReceivable(parts, path);
+      const entity = await findReceivable(dependencies, path);
       requireReceivable(entity);
       requireSessionFits(entity, path, session.sessionId);
       const waitedOn = sessionLog(entity, session.sessionId);
       const isLast = !wait.listen([waitedOn]);
       await options.admit?.();
       if (wait.isAborted) break;
-      await forwardTopicDue(parts, path, waitedOn.partition);
-      const { log, policy } = await heldSession(parts, entity, path, session);
-      const messages = await parts.messages.claim(log, {
+      await forwardTopicDue(dependencies, path, waitedOn.partition);
+      const { log, policy } = await heldSession(dependencies, entity, path, session);
+      const messages = await dependencies.messages.claim(log, {
         ...policy,
         mode: options.mode,
         maxMessages: options.maxMessages,
@@ -108,10 +108,10 @@ export async function receiveInSession(
         isWanted: () => isWanted(options),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
-        await sendOn(parts, entity, [log.partition]);
+        await sendOn(dependencies, entity, [log.partition]);
       if (messages.length > 0 || isLast) return messages;
       options.onWait?.();
-      await wait.pause(parts.messages.changesAt(log, policy));
+      await wait.pause(dependencies.messages.changesAt(log, policy));
     }
     return [];
   } catch (error) {
@@ -127,15 +127,15 @@ export async function receiveInSession(
  * received, so one read of the session shows whether that lock is live (semantics S5).
  */
 export async function settleInSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   settlements: readonly Settlement[],
   sessionId: string,
 ): Promise<readonly SettlementOutcome[]> {
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   const log = sessionLog(entity, sessionId);
-  const rules = await parts.sessions.rulesOf(log);
+  const rules = await dependencies.sessions.rulesOf(log);
   const outcomes: SettlementOutcome[] = [];
   const admitted = settlements.flatMap(({ lockToken, action }, place) => {
     try {
@@ -151,7 +151,7 @@ export async function settleInSession(
       return [];
     }
   });
-  const refusals = await parts.messages.settle(
+  const refusals = await dependencies.messages.settle(
     log,
     admitted.map(({ settlement }) => settlement),
     sessionPolicy(entity, log, rules),
@@ -163,7 +163,7 @@ export async function settleInSession(
       refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
   }
   const actions = settlements.map(({ action }) => action);
-  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [log.partition]);
+  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [log.partition]);
   return outcomes;
 }
 

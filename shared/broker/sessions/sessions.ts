@@ -11,7 +11,7 @@ import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
 import type { AcceptedSession } from '../ports/sessions.ts';
 import { ReceiveWait } from '../receive/receive-wait.ts';
@@ -22,13 +22,13 @@ import { requireSessionFits, sessionLog } from './in-session.ts';
 
 /** Locks a session; see `Broker.acceptSession`. */
 export async function acceptSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   options: AcceptOptions,
 ): Promise<SessionLock | undefined> {
   const { sessionId } = options;
-  if (sessionId === undefined) return await acceptNext(parts, path, options);
-  const entity = await findReceivable(parts, path);
+  if (sessionId === undefined) return await acceptNext(dependencies, path, options);
+  const entity = await findReceivable(dependencies, path);
   requireReceivable(entity);
   requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, sessionId);
@@ -36,21 +36,21 @@ export async function acceptSession(
   // The caller may have aborted meanwhile, and could not release the session.
   if (options.signal?.aborted) return undefined;
   const { lockMs } = entity.description;
-  const accepted = await parts.sessions.accept(sessionLog(entity, sessionId), lockMs);
+  const accepted = await dependencies.sessions.accept(sessionLog(entity, sessionId), lockMs);
   if (accepted === undefined) throw sessionCannotBeLocked(sessionId);
   return shown(accepted);
 }
 
 async function acceptNext(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   { waitMs, signal, admit, onWait }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
-  const wait = new ReceiveWait(parts, waitMs, signal);
+  const wait = new ReceiveWait(dependencies, waitMs, signal);
   try {
     while (!wait.isAborted) {
       // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-      const entity = await findReceivable(parts, path);
+      const entity = await findReceivable(dependencies, path);
       requireReceivable(entity);
       requireNotForwarding(entity, path.subQueue);
       requireSessions(entity, path);
@@ -58,7 +58,7 @@ async function acceptNext(
       const isLast = !wait.listen(logs);
       await admit?.();
       if (wait.isAborted) return undefined;
-      const accepted = await acceptInAny(parts, entity, path);
+      const accepted = await acceptInAny(dependencies, entity, path);
       if (accepted !== undefined || isLast) return accepted && shown(accepted);
       onWait?.();
       await wait.pause();
@@ -71,17 +71,17 @@ async function acceptNext(
 
 /** Asks one partition after the other from a random start, so that none is preferred. */
 async function acceptInAny(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
 ): Promise<AcceptedSession | undefined> {
   const partitions = partitionNumbers(entity);
-  const [byte = 0] = partitions.length > 1 ? parts.random.bytes(1) : [];
+  const [byte = 0] = partitions.length > 1 ? dependencies.random.bytes(1) : [];
   const start = byte % partitions.length;
   for (const partition of [...partitions.slice(start), ...partitions.slice(0, start)]) {
     const log = logOf(entity, 'main', partition);
-    await comeDue(parts, path, log);
-    const accepted = await parts.sessions.acceptNext(log, {
+    await comeDue(dependencies, path, log);
+    const accepted = await dependencies.sessions.acceptNext(log, {
       policy: policyOf(entity, 'main', partition),
       lockMs: entity.description.lockMs,
       // Only a change of the entity breaks locks.
@@ -93,9 +93,13 @@ async function acceptInAny(
 }
 
 /** Activates scheduled messages that have come due. */
-async function comeDue(parts: BrokerParts, path: EntityPath, log: Log): Promise<void> {
-  await forwardTopicDue(parts, path, log.partition);
-  await parts.messages.activateDue(log);
+async function comeDue(
+  dependencies: BrokerDependencies,
+  path: EntityPath,
+  log: Log,
+): Promise<void> {
+  await forwardTopicDue(dependencies, path, log.partition);
+  await dependencies.messages.activateDue(log);
 }
 
 function requireSessions(entity: Receivable, path: EntityPath): void {
@@ -108,38 +112,38 @@ function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock 
 
 /** Renews the lock of a session; see `Broker.renewSession`. */
 export async function renewSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   session: SessionHandle,
 ): Promise<SessionLock> {
-  const { entity, log, token } = await named(parts, path, session);
-  const lockedUntil = await parts.sessions.renew(log, token, entity.description.lockMs);
+  const { entity, log, token } = await named(dependencies, path, session);
+  const lockedUntil = await dependencies.sessions.renew(log, token, entity.description.lockMs);
   return { ...session, lockedUntil };
 }
 
 /** Ends the lock of a session; see `Broker.releaseSession`. */
 export async function releaseSession(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   session: SessionHandle,
 ): Promise<void> {
-  const { log, token } = await named(parts, path, session);
-  await parts.sessions.release(log, token);
+  const { log, token } = await named(dependencies, path, session);
+  await dependencies.sessions.release(log, token);
 }
 
 /** Reads the state of a session; see `Broker.sessionState`. */
 export async function sessionState(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   session: SessionHandle,
 ): Promise<Uint8Array | undefined> {
-  const { log, token } = await named(parts, path, session);
-  return await parts.sessions.state(log, token);
+  const { log, token } = await named(dependencies, path, session);
+  return await dependencies.sessions.state(log, token);
 }
 
 /** Sets or clears the state of a session; see `Broker.setSessionState`. */
 export async function setSessionState(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   session: SessionHandle,
   state: Uint8Array | undefined,
@@ -147,12 +151,12 @@ export async function setSessionState(
   if (state !== undefined && state.byteLength > LIMITS.sessionStateBytes) {
     throw stateTooLarge(state.byteLength);
   }
-  const { log, token } = await named(parts, path, session);
-  await parts.sessions.setState(log, token, state);
+  const { log, token } = await named(dependencies, path, session);
+  await dependencies.sessions.setState(log, token, state);
 }
 
-async function named(parts: BrokerParts, path: EntityPath, session: SessionHandle) {
-  const entity = await findReceivable(parts, path);
+async function named(dependencies: BrokerDependencies, path: EntityPath, session: SessionHandle) {
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, session.sessionId);
   const log = sessionLog(entity, session.sessionId);
   return { entity, log, token: parseSessionToken(session.lockToken) };
@@ -160,23 +164,23 @@ async function named(parts: BrokerParts, path: EntityPath, session: SessionHandl
 
 /** Lists sessions; see `Broker.listSessions`. */
 export async function listSessions(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   { skip, top, updatedAfter }: ListSessionsOptions,
 ): Promise<readonly string[]> {
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessions(entity, path);
   const found: string[] = [];
   for (const partition of partitionNumbers(entity)) {
     const log = logOf(entity, 'main', partition);
-    await comeDue(parts, path, log);
+    await comeDue(dependencies, path, log);
     const page = {
       skip: 0,
       top: skip + top - found.length,
       ...(updatedAfter === undefined ? {} : { updatedAfter }),
     };
     const policy = policyOf(entity, 'main', partition);
-    found.push(...(await parts.sessions.list(log, page, policy)));
+    found.push(...(await dependencies.sessions.list(log, page, policy)));
     if (found.length >= skip + top) break;
   }
   return found.slice(skip, skip + top);

@@ -6,7 +6,7 @@ import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { requireSessionFits, settleInSession } from '../sessions/in-session.ts';
@@ -14,13 +14,14 @@ import { mayDeadLetter, requireAction } from './settlement-rules.ts';
 
 /** Settles messages, each on its own; see `Broker.settle`. */
 export async function settle(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   settlements: readonly Settlement[],
   sessionId?: string,
 ): Promise<readonly SettlementOutcome[]> {
-  if (sessionId !== undefined) return await settleInSession(parts, path, settlements, sessionId);
-  const entity = await findReceivable(parts, path);
+  if (sessionId !== undefined)
+    return await settleInSession(dependencies, path, settlements, sessionId);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, undefined);
   const touched = new Set<number>();
   const outcomes = await perPartition(
@@ -31,7 +32,7 @@ export async function settle(
     },
     async (partition, admitted) => {
       touched.add(partition);
-      const refusals = await parts.messages.settle(
+      const refusals = await dependencies.messages.settle(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token, item: { action } }) => ({ token, action })),
         policyOf(entity, path.subQueue, partition),
@@ -40,23 +41,23 @@ export async function settle(
     },
   );
   const actions = settlements.map(({ action }) => action);
-  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [...touched]);
+  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [...touched]);
   return outcomes;
 }
 
 /** Renews locks; see `Broker.renewLocks`. */
 export async function renewLocks(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   path: EntityPath,
   lockTokens: readonly string[],
 ): Promise<readonly RenewalOutcome[]> {
-  const entity = await findReceivable(parts, path);
+  const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, undefined);
   return await perPartition(
     lockTokens.map((lockToken) => ({ lockToken })),
     ({ lockToken }) => readToken(entity, lockToken),
     async (partition, admitted) => {
-      const renewals = await parts.messages.renew(
+      const renewals = await dependencies.messages.renew(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token }) => token),
         entity.description.lockMs,

@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/messages/message.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { isRefused, newMessages, reserve } from '../send/deduplication.ts';
 import type { Sending } from './transact-sends.ts';
 
@@ -8,7 +8,7 @@ import type { Sending } from './transact-sends.ts';
  * with, reserves those again whose condition was refused; throws it where it is another failure.
  */
 export async function reserveSends(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sendings: readonly Sending[],
   error?: unknown,
 ): Promise<readonly Sending[]> {
@@ -19,7 +19,7 @@ export async function reserveSends(
     const { detection, reservation: before } = sending;
     const holds = before !== undefined && !isRefused(error, before);
     const messages = messagesOf(sending);
-    const reservation = holds ? before : await reserve(parts, detection, messages, before);
+    const reservation = holds ? before : await reserve(dependencies, detection, messages, before);
     reserved.push({ ...sending, reservation });
   }
   return reserved;

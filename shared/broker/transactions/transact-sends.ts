@@ -8,7 +8,7 @@ import {
   transactedPartition,
 } from '../../domain/messages/transaction-rules.ts';
 import type { OperationOutcome, TransactionOperation } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';
 import type { Delivery } from '../ports/deliveries.ts';
 import type { Reservation } from '../ports/duplicates.ts';
@@ -64,12 +64,12 @@ interface Destination {
 
 /** Messages as their destinations take them; what one of them does not take is refused. */
 export async function prepareSends(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],
   via: Via | undefined,
   now: number,
 ): Promise<readonly Sending[]> {
-  const destinations = await findDestinations(parts, operations);
+  const destinations = await findDestinations(dependencies, operations);
   const partitions = choosePartitions(destinations, via);
   const viaKey = via?.key ?? operations[0]?.path.key;
   return await Promise.all(
@@ -82,13 +82,13 @@ export async function prepareSends(
       };
       const isVia = entity.key === viaKey;
       if (via !== undefined && !isVia) {
-        const stuck = await stuckBefore(parts, destination);
+        const stuck = await stuckBefore(dependencies, destination);
         if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
       }
       const admitted = await Promise.all(
         batches.map(({ place, messages }) =>
           inOperation(place, async () => {
-            const { messages: taken, detection } = await admit(parts, entity, messages);
+            const { messages: taken, detection } = await admit(dependencies, entity, messages);
             return taken.map((message, index) => ({ place, index, message, detection }));
           }),
         ),
@@ -116,16 +116,16 @@ const NOTHING = { appended: [], routed: [], detection: undefined } as const;
  * all the same.
  */
 async function stuckBefore(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   { entity, batches }: Destination,
 ): Promise<readonly Message[] | undefined> {
   const taken = await Promise.all(
     batches.map(({ place, messages }) =>
-      inOperation(place, async () => asTaken(parts, entity, messages).messages),
+      inOperation(place, async () => asTaken(dependencies, entity, messages).messages),
     ),
   );
   const messages = taken.flat();
-  const obstacle = await obstacleAt(parts, entity, messages);
+  const obstacle = await obstacleAt(dependencies, entity, messages);
   return obstacle && messages.map((message) => withReason(sentVia(message), obstacle));
 }
 
@@ -156,7 +156,7 @@ function sentVia(message: Message): Message {
 }
 
 async function findDestinations(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],
 ): Promise<readonly Destination[]> {
   const batches = new Map<string, Destination['batches'][number][]>();
@@ -166,7 +166,7 @@ async function findDestinations(
     const { path, messages } = operation;
     const entity = await inOperation(place, () => {
       requireSendPath(path);
-      return findEntity(parts, path);
+      return findEntity(dependencies, path);
     });
     entities.set(path.key, entity);
     batches.set(path.key, [...(batches.get(path.key) ?? []), { place, messages }]);
@@ -211,7 +211,7 @@ function shapeOf(entity: Entity): TransactedEntity {
 
 /** Takes the numbers of all that is routed: from here on, a refusal leaves a gap. */
 export async function takeSends(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sendings: readonly Sending[],
   via: Via | undefined,
 ): Promise<TransactedSends> {
@@ -219,7 +219,7 @@ export async function takeSends(
     sendings
       .filter(({ routed }) => routed.length > 0)
       .map(({ entity, place, routed, log: { partition } }) =>
-        inOperation(place, () => route(parts, entity, routed, 'sent', partition)),
+        inOperation(place, () => route(dependencies, entity, routed, 'sent', partition)),
       ),
   );
   return {
@@ -227,20 +227,20 @@ export async function takeSends(
       log,
       messages: appended.map(({ message }) => message),
     })),
-    deliveries: [...deliveries.flat(), ...(await leaveStuck(parts, sendings, via))],
+    deliveries: [...deliveries.flat(), ...(await leaveStuck(dependencies, sendings, via))],
   };
 }
 
 /** What could not be transferred stays in the transfer dead-letter queue of the entity it was sent via. */
 async function leaveStuck(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   sendings: readonly Sending[],
   via: Via | undefined,
 ): Promise<readonly Delivery[]> {
   const messages = sendings.flatMap(({ stuck }) => stuck);
   if (via === undefined || messages.length === 0) return [];
   const to = via.transferDeadLetters;
-  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  const first = await dependencies.messages.takeNumbers(to, messages, messages.length);
   const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
   return [{ to, copies }];
 }

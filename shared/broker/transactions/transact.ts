@@ -10,7 +10,7 @@ import {
   requireTransactionSize,
 } from '../../domain/messages/transaction-rules.ts';
 import type { OperationOutcome, Transaction, TransactionOperation } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import type { TransactedSettlement, TransactedSettlements } from '../ports/transactions.ts';
 import { countingAttempt, countingCopies } from '../routing/copy-account.ts';
@@ -24,56 +24,59 @@ import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.
 
 /** Carries out operations, all or none; see `Broker.transact`. */
 export async function transact(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   transaction: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   const { identity, operations } = transaction;
-  requireTransactions(parts.namespace);
+  requireTransactions(dependencies.namespace);
   requireTransactionSize(
     operations.reduce((sum, one) => sum + (one.kind === 'send' ? one.messages.length : 0), 0),
   );
-  if (identity === undefined) return await attempt(parts, transaction);
-  const known = await parts.messages.recall(identity);
+  if (identity === undefined) return await attempt(dependencies, transaction);
+  const known = await dependencies.messages.recall(identity);
   if (known !== undefined) return known;
   try {
-    return await attempt(parts, transaction);
+    return await attempt(dependencies, transaction);
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
-    const outcomes = await parts.messages.conclude(identity, error);
+    const outcomes = await dependencies.messages.conclude(identity, error);
     if (outcomes === undefined) throw error;
     return outcomes;
   }
 }
 
 async function attempt(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   transaction: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   try {
-    return await countingCopies(parts, (counting) => execute(counting, transaction));
+    return await countingCopies(dependencies, (counting) => execute(counting, transaction));
   } catch (error) {
     // An entity was deleted, and perhaps created anew, since this process last read it. This shows
     // before anything is written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
-    for (const { path } of transaction.operations) parts.entities.forget(path.key);
-    return await countingCopies(parts, (counting) => execute(counting, transaction));
+    for (const { path } of transaction.operations) dependencies.entities.forget(path.key);
+    return await countingCopies(dependencies, (counting) => execute(counting, transaction));
   }
 }
 
 async function execute(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   { operations, identity }: Transaction,
 ): Promise<readonly OperationOutcome[]> {
-  const now = parts.clock.now();
-  const settling = await findSettling(parts, operations);
+  const now = dependencies.clock.now();
+  const settling = await findSettling(dependencies, operations);
   const via = viaOf(settling);
-  let sendings = await reserveSends(parts, await prepareSends(parts, operations, via, now));
+  let sendings = await reserveSends(
+    dependencies,
+    await prepareSends(dependencies, operations, via, now),
+  );
   for (;;) {
     const fresh = sendings.map(withoutDuplicates);
     const conditions = sendings.flatMap(({ reservation }) => reservation?.condition ?? []);
     try {
-      const outcomes = await countingAttempt(parts, (counting) =>
-        parts.messages.transact({
+      const outcomes = await countingAttempt(dependencies, (counting) =>
+        dependencies.messages.transact({
           now,
           settling,
           sends: () => takeSends(counting, fresh, via),
@@ -83,12 +86,12 @@ async function execute(
         }),
       );
       for (const { reservation } of sendings) {
-        if (reservation !== undefined) await parts.messages.confirm(reservation);
+        if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       }
-      if (settling !== undefined) await sendOnDeadLetters(parts, settling);
+      if (settling !== undefined) await sendOnDeadLetters(dependencies, settling);
       return outcomes;
     } catch (error) {
-      sendings = await reserveSends(parts, sendings, error);
+      sendings = await reserveSends(dependencies, sendings, error);
     }
   }
 }
@@ -102,7 +105,7 @@ type Settlement = Exclude<TransactionOperation, { kind: 'send' }>;
 
 /** The settlements of a transaction: all of one entity, and each of another message. */
 async function findSettling(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],
 ): Promise<Settling | undefined> {
   const asked = operations.flatMap((operation, place) =>
@@ -112,7 +115,7 @@ async function findSettling(
   if (first === undefined) return undefined;
   const { path, sessionId } = first.operation;
   const entity = await inOperation(first.place, async () => {
-    const found = await findReceivable(parts, path);
+    const found = await findReceivable(dependencies, path);
     requireSessionFits(found, path, sessionId);
     return found;
   });
@@ -141,7 +144,7 @@ async function findSettling(
   const lockMs = entity.description.lockMs;
   if (sessionId !== undefined) {
     const { log, policy } = await inOperation(first.place, () =>
-      heldBy(parts, entity, sessionId, settlements),
+      heldBy(dependencies, entity, sessionId, settlements),
     );
     return { entity, path, log, policy, lockMs, settlements };
   }
@@ -157,13 +160,13 @@ async function findSettling(
 
 /** A session, if somebody holds it under whose lock all these messages were received. */
 async function heldBy(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   entity: Receivable,
   sessionId: string,
   settlements: readonly TransactedSettlement[],
 ): Promise<Pick<TransactedSettlements, 'log' | 'policy'>> {
   const log = sessionLog(entity, sessionId);
-  const rules = await parts.sessions.rulesOf(log);
+  const rules = await dependencies.sessions.rulesOf(log);
   const lockId = rules.holder?.lockId;
   for (const { token, action, place } of settlements) {
     requireInSession(action);
@@ -231,9 +234,9 @@ function viaOf(settling: Settling | undefined): Via | undefined {
 }
 
 async function sendOnDeadLetters(
-  parts: BrokerParts,
+  dependencies: BrokerDependencies,
   { entity, settlements, log }: Settling,
 ): Promise<void> {
   const actions = settlements.flatMap(({ action }) => (action.kind === 'renew' ? [] : [action]));
-  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [log.partition]);
+  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [log.partition]);
 }

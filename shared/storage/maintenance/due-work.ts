@@ -19,7 +19,7 @@ const WIDTH = 8;
  * longer each time, so that it delays no other entry.
  */
 export async function doDueWork(run: SweepRun): Promise<void> {
-  const { dueWork, clock } = run.parts;
+  const { dueWork, clock } = run.dependencies;
   const now = clock.now();
   let page: readonly DueWork[] = [];
   do {
@@ -49,8 +49,8 @@ function groupsOf(
 
 /** Does the work of entries of one subject, due at several instants, once. */
 async function doTogether(run: SweepRun, entries: readonly DueWork[]): Promise<void> {
-  const { parts, lease } = run;
-  const { dueWork } = parts;
+  const { dependencies, lease } = run;
+  const { dueWork } = dependencies;
   const attempts = Math.max(...entries.map((entry) => entry.attempts));
   const tries = attempts + 1;
   const what = `Attempt ${tries} of the due work for ${nameOf(entries)} failed.`;
@@ -59,7 +59,7 @@ async function doTogether(run: SweepRun, entries: readonly DueWork[]): Promise<v
     const isRisky = lease.isTakenOver || attempts > 0;
     const early = isRisky ? await postpone(run, entries) : undefined;
     try {
-      await workFor(parts, entries[0]?.log);
+      await workFor(dependencies, entries[0]?.log);
     } catch (error) {
       if (early === undefined) {
         const unmoved = `${nameOf(entries)} was not postponed.`;
@@ -74,7 +74,7 @@ async function doTogether(run: SweepRun, entries: readonly DueWork[]): Promise<v
 
 /** Replaces several entries by one later entry. */
 async function postpone(
-  { parts: { dueWork } }: SweepRun,
+  { dependencies: { dueWork } }: SweepRun,
   entries: readonly DueWork[],
 ): Promise<readonly DueWork[]> {
   const [most, ...others] = entries.toSorted((a, b) => b.attempts - a.attempts);
@@ -89,9 +89,9 @@ function nameOf([entry]: readonly DueWork[]): string {
   return `'${entityKey}' (partition ${partition}${session})`;
 }
 
-async function workFor(parts: SweepDependencies, stored: Log | undefined): Promise<void> {
+async function workFor(dependencies: SweepDependencies, stored: Log | undefined): Promise<void> {
   if (stored === undefined) return;
-  const { clock, context, store } = parts;
+  const { clock, context, store } = dependencies;
   const { entityId, entityKey, partition, generation, sessionId } = stored;
   const entity = await store.read(entityKey);
   if (entity?.id !== entityId || entity.generations.main !== generation) return;
@@ -102,16 +102,16 @@ async function workFor(parts: SweepDependencies, stored: Log | undefined): Promi
   context.dueTimes.forget(whole);
   await resumePublications(context, whole);
   if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
-  await deadLetterLapsedOf(parts, entity, log);
-  await parts.forwardPending(entity, [log.partition]);
+  await deadLetterLapsedOf(dependencies, entity, log);
+  await dependencies.forwardPending(entity, [log.partition]);
 }
 
 async function deadLetterLapsedOf(
-  parts: SweepDependencies,
+  dependencies: SweepDependencies,
   entity: Entity,
   log: Log,
 ): Promise<void> {
-  const { context, sessions } = parts;
+  const { context, sessions } = dependencies;
   const { description } = entity;
   if (description.kind === 'topic') return;
   const policy = policyOf({ ...entity, description }, log.subQueue, log.partition);

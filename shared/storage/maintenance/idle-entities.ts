@@ -12,19 +12,22 @@ import type { SweepDependencies } from './sweep-run.ts';
  * and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then, so
  * the time counts from the latest possible use, and no entity is deleted early. True = the entity is gone.
  */
-export async function removeIdle(parts: SweepDependencies, entity: Entity): Promise<boolean> {
+export async function removeIdle(
+  dependencies: SweepDependencies,
+  entity: Entity,
+): Promise<boolean> {
   const { autoDeleteOnIdleMs } = entity.description;
   if (autoDeleteOnIdleMs === undefined || forwardsMessages(entity)) return false;
-  const now = parts.clock.now();
+  const now = dependencies.clock.now();
   const idleSince = now - autoDeleteOnIdleMs;
-  if (lastNoticed(parts, entity) > idleSince) return false;
+  if (lastNoticed(dependencies, entity) > idleSince) return false;
   try {
-    if (await isKeptByMessages(parts, entity, idleSince)) return false;
+    if (await isKeptByMessages(dependencies, entity, idleSince)) return false;
   } catch (error) {
     if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return true;
     throw error;
   }
-  return await parts.store.removeIfIdle(entity, now, idleSince);
+  return await dependencies.store.removeIfIdle(entity, now, idleSince);
 }
 
 /** The latest instant at which the entity may have been used, as far as was noticed. */

@@ -32,26 +32,26 @@ interface Looks {
  * deleted only if the next look, a day later, finds no block either, since a message may move from one store to
  * another during a look.
  */
-export async function clearOrphans(parts: SweepDependencies, entity: Entity): Promise<void> {
+export async function clearOrphans(dependencies: SweepDependencies, entity: Entity): Promise<void> {
   for (const partition of partitionNumbers(entity)) {
-    await clearPartition(parts, entity, partition);
+    await clearPartition(dependencies, entity, partition);
   }
 }
 
 async function clearPartition(
-  parts: SweepDependencies,
+  dependencies: SweepDependencies,
   entity: Entity,
   partition: number,
 ): Promise<void> {
-  const { context, documents, namespace, clock } = parts;
+  const { context, documents, namespace, clock } = dependencies;
   const collection = payloadCollection(logOf(entity, 'main', partition));
   const key = { pk: orphansOf(namespace), sk: `${entity.id}.${partition}` };
   const stored = await documents.get(key);
   const before = stored === undefined ? { keys: [] } : fromDocument(stored);
-  const next = await nextItems(parts, collection, before.after);
+  const next = await nextItems(dependencies, collection, before.after);
   if (next.old.length === 0 && stored === undefined && next.after === undefined) return;
   const unnamed = new Set([...before.keys, ...next.old].map(nameOf));
-  await excludeReferenced(parts, entity, partition, unnamed);
+  await excludeReferenced(dependencies, entity, partition, unnamed);
   const isUnnamed = (sk: string) => unnamed.has(nameOf(sk));
 
   const now = clock.now();

@@ -34,13 +34,17 @@ export interface SweepLeaseDependencies {
 export class SweepLease {
   /** Whether the run before did not release the lease: its work may have ended its process. */
   readonly isTakenOver: boolean;
-  readonly #parts: SweepLeaseDependencies;
+  readonly #dependencies: SweepLeaseDependencies;
   readonly #holder: string;
   readonly #walks: Map<WalkName, WalkState>;
   #isLost = false;
 
-  private constructor(parts: SweepLeaseDependencies, holder: string, before: Document | undefined) {
-    this.#parts = parts;
+  private constructor(
+    dependencies: SweepLeaseDependencies,
+    holder: string,
+    before: Document | undefined,
+  ) {
+    this.#dependencies = dependencies;
     this.#holder = holder;
     this.#walks = new Map(
       WALK_NAMES.flatMap((name) => {
@@ -53,8 +57,8 @@ export class SweepLease {
   }
 
   /** Takes the lease; undefined = another run holds it. */
-  static async take(parts: SweepLeaseDependencies): Promise<SweepLease | undefined> {
-    const { documents, namespace, clock, random } = parts;
+  static async take(dependencies: SweepLeaseDependencies): Promise<SweepLease | undefined> {
+    const { documents, namespace, clock, random } = dependencies;
     const holder = Buffer.from(random.bytes(HOLDER_BYTES)).toString('base64url');
     const now = clock.now();
     const outcome = await documents.update(sweepStateKey(namespace), {
@@ -71,7 +75,7 @@ export class SweepLease {
       },
       ReturnValues: 'ALL_OLD',
     });
-    return outcome.done ? new SweepLease(parts, holder, outcome.document) : undefined;
+    return outcome.done ? new SweepLease(dependencies, holder, outcome.document) : undefined;
   }
 
   /** Whether another run has taken over the lease because this one took too long. */
@@ -121,7 +125,7 @@ export class SweepLease {
   async #update(
     update: Omit<Parameters<DocumentTable['update']>[1], 'ConditionExpression'>,
   ): Promise<boolean> {
-    const { documents, namespace } = this.#parts;
+    const { documents, namespace } = this.#dependencies;
     const { ExpressionAttributeValues: values } = update;
     const outcome = await documents.update(sweepStateKey(namespace), {
       ...update,

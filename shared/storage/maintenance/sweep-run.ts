@@ -47,20 +47,20 @@ const NAMED_MAX = 10;
 
 /** One run of the sweep: its time, and what failed in it. */
 export class SweepRun {
-  readonly parts: SweepDependencies;
+  readonly dependencies: SweepDependencies;
   readonly lease: SweepLease;
   readonly #beganAt;
   readonly #failures: Error[] = [];
 
-  constructor(parts: SweepDependencies, lease: SweepLease) {
-    this.parts = parts;
+  constructor(dependencies: SweepDependencies, lease: SweepLease) {
+    this.dependencies = dependencies;
     this.lease = lease;
-    this.#beganAt = parts.ages.now();
+    this.#beganAt = dependencies.ages.now();
   }
 
   /** Whether it is too late for a part of the run to begin something new. */
   isOver(part: keyof typeof RUN_UNTIL_MS): boolean {
-    return this.lease.isLost || this.parts.ages.since(this.#beganAt) >= RUN_UNTIL_MS[part];
+    return this.lease.isLost || this.dependencies.ages.since(this.#beganAt) >= RUN_UNTIL_MS[part];
   }
 
   /** Does work whose failure must not stop the run. `what` = a sentence for the log; `tries` = number of this try. */
@@ -80,7 +80,7 @@ export class SweepRun {
     if (tries < RAISED_TRIES && isTransient(cause)) {
       const { code, message } = cause;
       const left = new BrokerError(code, `${what} ${message}`, { cause });
-      this.parts.context.background(() => Promise.reject(left));
+      this.dependencies.context.background(() => Promise.reject(left));
       return;
     }
     this.#failures.push(new Error(`${what} ${textOf(cause)}`, { cause }));

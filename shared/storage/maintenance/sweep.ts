@@ -11,11 +11,11 @@ import { walkEntities } from './walk.ts';
  * expired and exhausted messages as what they are. False = another run holds the lease, and this one did nothing.
  * Throws AggregateError if a part of the run failed.
  */
-export async function sweep(parts: SweepDependencies): Promise<boolean> {
-  const { documents, namespace, clock, context } = parts;
+export async function sweep(dependencies: SweepDependencies): Promise<boolean> {
+  const { documents, namespace, clock, context } = dependencies;
   const lease = await SweepLease.take({ documents, namespace, clock, random: context.random });
   if (lease === undefined) return false;
-  const run = new SweepRun(parts, lease);
+  const run = new SweepRun(dependencies, lease);
   await run.attempt('The due work was not done.', () => doDueWork(run), RAISED_TRIES);
   await run.attempt('The messages of removed entities were not deleted.', () =>
     clearTombstones(run),

@@ -33,7 +33,7 @@ const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfi
  * delays no other.
  */
 export async function clearTombstones(run: SweepRun): Promise<void> {
-  const { documents, namespace } = run.parts;
+  const { documents, namespace } = run.dependencies;
   let left = ITEMS_MAX;
   for await (const document of documents.allSoon(tombstonesCollection(namespace))) {
     if (left <= 0 || run.isOver('tombstones')) return;
@@ -41,7 +41,7 @@ export async function clearTombstones(run: SweepRun): Promise<void> {
     await run.attempt(
       `The removed messages of '${tombstone.entity.name}' were not deleted.`,
       async () => {
-        left -= await clearInTime(run.parts, tombstone, left);
+        left -= await clearInTime(run.dependencies, tombstone, left);
       },
     );
   }
@@ -51,21 +51,21 @@ type StoredTombstone = Tombstone & ItemKey;
 
 /** Returns how many items were deleted. */
 async function clearInTime(
-  parts: SweepDependencies,
+  dependencies: SweepDependencies,
   tombstone: StoredTombstone,
   limit: number,
 ): Promise<number> {
-  const age = parts.clock.now() - tombstone.removedAt;
+  const age = dependencies.clock.now() - tombstone.removedAt;
   if (age < SETTLED_MS) return 0;
-  const deleted = await clearMessages(parts, tombstone, limit);
+  const deleted = await clearMessages(dependencies, tombstone, limit);
   if (deleted === 0 && age >= KEPT_MS) {
-    await parts.documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
+    await dependencies.documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
   }
   return deleted;
 }
 
 async function clearMessages(
-  parts: SweepDependencies,
+  dependencies: SweepDependencies,
   tombstone: Tombstone,
   limit: number,
 ): Promise<number> {
@@ -73,22 +73,25 @@ async function clearMessages(
   const logs = logsOf(tombstone);
   for (const log of logs) {
     if (cleared >= limit) return cleared;
-    cleared += await clearLog(parts, log, limit - cleared);
-    if (log.subQueue === 'main') cleared += await clearAll(parts, readyCollection(log), limit);
+    cleared += await clearLog(dependencies, log, limit - cleared);
+    if (log.subQueue === 'main')
+      cleared += await clearAll(dependencies, readyCollection(log), limit);
   }
   if (tombstone.subQueue !== undefined) return cleared;
   // With a whole entity all payloads go, also those that no block refers to.
   const collections = logs.flatMap((log) => [payloadCollection(log), sessionsCollection(log)]);
   for (const collection of new Set(collections)) {
     if (cleared >= limit) return cleared;
-    cleared += await clearAll(parts, collection, limit - cleared);
+    cleared += await clearAll(dependencies, collection, limit - cleared);
   }
   const { entity } = tombstone;
   if (entity.parentId !== undefined) {
-    await clearRules(parts, entity.parentId, `${entity.id}/`);
+    await clearRules(dependencies, entity.parentId, `${entity.id}/`);
   }
   const isTopic = entity.description.kind === 'topic';
-  return isTopic ? cleared + (await removeChildren(parts, tombstone, limit - cleared)) : cleared;
+  return isTopic
+    ? cleared + (await removeChildren(dependencies, tombstone, limit - cleared))
+    : cleared;
 }
 
 /** The logs whose messages a tombstone covers. */
@@ -186,11 +189,11 @@ async function clearRules(
 
 /** Removes a topic's rules and subscriptions; each subscription gets a tombstone for its messages. */
 async function removeChildren(
-  parts: SweepDependencies,
+  dependencies: SweepDependencies,
   tombstone: Tombstone,
   limit: number,
 ): Promise<number> {
-  const { context, documents, namespace, clock } = parts;
+  const { context, documents, namespace, clock } = dependencies;
   let done = 0;
   for await (const document of documents.allSoon(subscriptionsOf(namespace, tombstone.entity.id))) {
     if (done >= limit) return done;
@@ -205,5 +208,5 @@ async function removeChildren(
     await documents.delete({ pk: String(pk), sk: String(sk) });
     done++;
   }
-  return done + (await clearRules(parts, tombstone.entity.id));
+  return done + (await clearRules(dependencies, tombstone.entity.id));
 }

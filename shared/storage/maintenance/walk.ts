@@ -8,7 +8,7 @@ import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
 import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 
-type Visit = (parts: SweepDependencies, entity: Entity) => Promise<unknown>;
+type Visit = (dependencies: SweepDependencies, entity: Entity) => Promise<unknown>;
 
 /** Work that is done for all entities, one after the other. */
 interface Walk {
@@ -38,7 +38,9 @@ const WALKS: readonly Walk[] = [
     everyMs: HOUR,
     concerns: hasForwarding,
     isLong: true,
-    visits: [(parts, entity) => parts.forwardPending(entity, partitionNumbers(entity))],
+    visits: [
+      (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),
+    ],
   },
   {
     name: 'daily',
@@ -63,11 +65,11 @@ export async function walkEntities(run: SweepRun): Promise<void> {
 }
 
 async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
-  const { parts, lease } = run;
+  const { dependencies, lease } = run;
   const last = lease.stateOf(walk.name);
-  if (last?.after === undefined && !isDue(walk, last, parts.clock.now())) return;
-  const beganAt = last?.after === undefined ? parts.clock.now() : last.beganAt;
-  for await (const entity of parts.store.everything(last?.after)) {
+  if (last?.after === undefined && !isDue(walk, last, dependencies.clock.now())) return;
+  const beganAt = last?.after === undefined ? dependencies.clock.now() : last.beganAt;
+  for await (const entity of dependencies.store.everything(last?.after)) {
     if (run.isOver(walk.name)) return;
     const state = { beganAt, after: entity.key };
     if (walk.concerns(entity)) {
@@ -87,7 +89,7 @@ function isDue({ everyMs }: Walk, last: WalkState | undefined, now: number): boo
 async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Promise<void> {
   for (const work of visits) {
     await run.attempt(`The ${name} visit of '${entity.name}' failed.`, () =>
-      work(run.parts, entity),
+      work(run.dependencies, entity),
     );
   }
 }

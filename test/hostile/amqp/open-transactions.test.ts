@@ -48,12 +48,12 @@ const messageWith = (count: number) =>
 
 type Fixture = Awaited<ReturnType<typeof startFakeGateway>>;
 
-async function declared({ connect, parts }: Fixture) {
+async function declared({ connect, dependencies }: Fixture) {
   const session = connect();
   const coordinator = await session.sender(COORDINATOR);
-  const empty = parts.memory.held;
+  const empty = dependencies.memory.held;
   const id = await session.declare(coordinator);
-  const held = () => parts.memory.held - empty;
+  const held = () => dependencies.memory.held - empty;
   return { session, coordinator, id, state: inTransaction(id), held };
 }
 

@@ -35,14 +35,14 @@ test('row 8: an outcome of many deliveries is decoded once, and counts until all
       },
     },
   });
-  const { connect, broker, parts } = fixture;
+  const { connect, broker, dependencies } = fixture;
   for (let i = 0; i < DELIVERIES; i++) broker.put('q', message(`m${i}`));
   const session = connect();
   const { handle } = await session.receiver(sourceOf('q'));
-  const empty = parts.memory.held;
+  const empty = dependencies.memory.held;
   session.credit(handle, DELIVERIES);
   for (let i = 0; i < DELIVERIES; i++) await session.raw.hear('transfer');
-  assert.equal(parts.memory.held - empty, DELIVERIES * deliveryBytes);
+  assert.equal(dependencies.memory.held - empty, DELIVERIES * deliveryBytes);
   const annotations: AmqpValue = {
     type: 'map',
     value: Array.from({ length: PROPERTIES }, (_, i) => [str(`k${i}`), str('v')]),
@@ -52,14 +52,14 @@ test('row 8: an outcome of many deliveries is decoded once, and counts until all
   session.raw.say({ kind: 'disposition', ...range, state });
   await settling;
   assert.equal(actions.size, 1);
-  const held = parts.memory.held - empty;
+  const held = dependencies.memory.held - empty;
   assert.ok(held > DELIVERIES * deliveryBytes + 2 * PROPERTIES * valueBytes, `${held} are held`);
   answer();
   const said = await session.raw.hear('disposition');
   assert.deepEqual([said.first, said.last], [0, DELIVERIES - 1]);
   // The answer does not repeat the peer's annotations.
   assert.ok(said.state?.kind === 'modified' && said.state.annotations === undefined);
-  assert.equal(parts.memory.held, empty);
+  assert.equal(dependencies.memory.held, empty);
 });
 
 test('row 12: a message is not settled after the right to receive was revoked', async (t) => {

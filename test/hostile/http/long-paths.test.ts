@@ -8,7 +8,7 @@ import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { startServer } from '../../../local/server.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
-import { httpParts, startApp } from '../../support/http-fixture.ts';
+import { httpDependencies, startApp } from '../../support/http-fixture.ts';
 
 /** Row 24: paths for which the search for a route takes seconds, before the token is checked. */
 
@@ -44,8 +44,12 @@ test('row 24: a path longer than every route is refused without a search', async
 
 test('row 24: a function refuses it as well', async (t) => {
   const search = countSearches(t);
-  const parts = httpParts();
-  const handle = httpHandler(combineRoutes(parts, receiveRoutes(parts)), async () => {}, {});
+  const dependencies = httpDependencies();
+  const handle = httpHandler(
+    combineRoutes(dependencies, receiveRoutes(dependencies)),
+    async () => {},
+    {},
+  );
   for (const rawPath of Object.values(HOSTILE)) {
     const event = {
       rawPath,
@@ -61,9 +65,9 @@ test('row 24: a function refuses it as well', async (t) => {
 
 test('row 24: a server refuses it as well, and serves the next request', async (t) => {
   const search = countSearches(t);
-  const parts = httpParts();
+  const dependencies = httpDependencies();
   const { app } = startApp();
-  const { memory } = parts;
+  const { memory } = dependencies;
   const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const { statuses } = await rawHttp(server.port, [

@@ -11,7 +11,7 @@ import { UnprovedConnections } from '../../../server/unproved-connections.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
-import { httpParts, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
+import { httpDependencies, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
 
 /** Row 26: public answers do not authorize a connection, and use up nothing of authorized clients. */
 
@@ -20,14 +20,14 @@ const HONEST = { authorization: ROOT_TOKEN };
 
 /** A server, and how many of its connections have become authorized. */
 async function serve(t: TestContext, app: WebApp) {
-  const parts = httpParts();
+  const dependencies = httpDependencies();
   const gateway = new Gateway({
-    ...parts,
+    ...dependencies,
     rules: undefined as never,
     scheduler: realScheduler,
     reportFault: assert.fail,
   });
-  const { memory } = parts;
+  const { memory } = dependencies;
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const deleted = t.mock.method(UnprovedConnections.prototype, 'delete').mock;
@@ -77,7 +77,7 @@ test('row 26: public answers use up nothing of the rate of authorized requests',
   const { app } = startApp();
   const rate = { perSecond: 0, burst: 3 };
   const limits = { requests: rate, requestsOfAddress: { perSecond: 0, burst: 100 } };
-  const limited = new LimitedApp(app, httpParts(), limits, () => 0);
+  const limited = new LimitedApp(app, httpDependencies(), limits, () => 0);
   const ask = async (address: string, path: string, init: RequestInit = {}) => {
     const socket = new PassThrough();
     noteClientAddress(socket, address);

@@ -6,7 +6,12 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import { countedBody } from '../../support/counted-body.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
-import { fakeEntity, findableEntities, httpParts, rule } from '../../support/http-fixture.ts';
+import {
+  fakeEntity,
+  findableEntities,
+  httpDependencies,
+  rule,
+} from '../../support/http-fixture.ts';
 import { startBroker } from '../../support/start-broker.ts';
 
 /** Row 2: the cost of a body before the request is authorized. */
@@ -16,7 +21,7 @@ const MB = 1024 * KB;
 const UNPROVED_BYTES = BUDGETS.connection.beforeRight.requestBytes;
 
 function startTransactions() {
-  const parts = httpParts({
+  const dependencies = httpDependencies({
     entities: findableEntities({
       q: fakeEntity('q', {
         ...QUEUE_DEFAULTS,
@@ -24,7 +29,7 @@ function startTransactions() {
       }),
     }),
   });
-  return { app: transactionRoutes(parts), memory: parts.memory };
+  return { app: transactionRoutes(dependencies), memory: dependencies.memory };
 }
 
 const token = (path: string, keyName: string, key = `${keyName}-primary`) =>
@@ -114,8 +119,8 @@ test('row 2: over HTTP a request of 8 MB with a made-up token gets 401, and is n
 });
 
 test('row 2: the body of a request that is not yet authorized counts as it arrives', async () => {
-  const parts = httpParts();
-  const app = transactionRoutes(parts);
+  const dependencies = httpDependencies();
+  const app = transactionRoutes(dependencies);
   const PIECES = 1000;
   let read = 0;
   let heldMost = 0;
@@ -123,7 +128,7 @@ test('row 2: the body of a request that is not yet authorized counts as it arriv
     {
       pull: (controller) => {
         read++;
-        heldMost = Math.max(heldMost, parts.memory.held);
+        heldMost = Math.max(heldMost, dependencies.memory.held);
         if (read === PIECES) controller.close();
         else controller.enqueue(new Uint8Array(1));
       },

@@ -35,8 +35,8 @@ function start() {
     },
   };
   const random = { bytes: (count: number) => new Uint8Array(count) };
-  const parts = { scheduler, random, broker } as unknown as GatewayDependencies;
-  const transactions = new Transactions(parts, {
+  const dependencies = { scheduler, random, broker } as unknown as GatewayDependencies;
+  const transactions = new Transactions(dependencies, {
     tryHold: (bytes) => {
       held += bytes;
       return true;

@@ -159,9 +159,9 @@ test('settings that only a topic or a subscription has are kept as well', async 
 });
 
 test('#155 a description has the message count of every state, and their sum', async () => {
-  const { call, parts } = startAtom();
+  const { call, dependencies } = startAtom();
   await call('PUT', '/q', { body: entry('QueueDescription') });
-  parts.counts.messagesByKey.set('q', {
+  dependencies.counts.messagesByKey.set('q', {
     size: 4096,
     active: 1,
     deadLetter: 2,

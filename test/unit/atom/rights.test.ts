@@ -80,10 +80,14 @@ const OPERATIONS: readonly {
 for (const { method, path, scope, rights, ...said } of OPERATIONS) {
   const call = async (authorization: string) => {
     const atom = await startWithEntities();
-    const before = [...atom.parts.entities.byKey.values()];
+    const before = [...atom.dependencies.entities.byKey.values()];
     const answer = await atom.call(method, path, { ...said, authorization });
     if (answer.status >= 400) {
-      assert.deepEqual([...atom.parts.entities.byKey.values()], before, 'nothing has changed');
+      assert.deepEqual(
+        [...atom.dependencies.entities.byKey.values()],
+        before,
+        'nothing has changed',
+      );
       assert.match(answer.text, /<Code>401<\/Code>.*TrackingId:/);
     }
     return answer.status;

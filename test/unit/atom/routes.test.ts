@@ -139,8 +139,8 @@ test('#145 a list returns a page and a link to the next one', async () => {
 });
 
 test('a page has at most a hundred entities, whatever the request asks for', async () => {
-  const { call, parts } = startAtom();
-  for (let i = 0; i < 101; i++) await parts.management.create(`q${i}`, { kind: 'queue' });
+  const { call, dependencies } = startAtom();
+  for (let i = 0; i < 101; i++) await dependencies.management.create(`q${i}`, { kind: 'queue' });
   for (const query of ['', '?$top=100', '?$top=1000']) {
     const { ids, links } = listed((await call('GET', `/$Resources/Queues${query}`)).text);
     assert.equal(ids.length, 100);
@@ -179,14 +179,14 @@ test('deleting a topic deletes its subscriptions', async () => {
 });
 
 test('quotas of a namespace are enforced, and the error names them (semantics Q1)', async () => {
-  const { call, parts } = startAtom();
+  const { call, dependencies } = startAtom();
   const rows = [
     [LIMITS.entitiesPerNamespace, 0, /`Queue or Topic` .* There are 10000; the limit is 10000\./],
     [100, 100, /SubCode=40300.*`EnablePartioning == true` .* There are 100; the limit is 100\./],
   ] as const;
   const body = entry('QueueDescription', '<EnablePartitioning>true</EnablePartitioning>');
   for (const [total, partitioned, says] of rows) {
-    parts.counts.entities = async () => ({ total, partitioned });
+    dependencies.counts.entities = async () => ({ total, partitioned });
     const { status, text } = await call('PUT', '/q', { body });
     assert.equal(status, 403);
     assert.match(text, says);
@@ -194,14 +194,14 @@ test('quotas of a namespace are enforced, and the error names them (semantics Q1
 });
 
 test('quotas of a topic are enforced, and the error names them (semantics Q5)', async () => {
-  const { call, parts } = startAtom();
+  const { call, dependencies } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
-  parts.counts.subscriptions = async (topics) => topics.map(() => 2000);
+  dependencies.counts.subscriptions = async (topics) => topics.map(() => 2000);
   const one = await call('PUT', '/t/Subscriptions/s2', SUBSCRIPTION);
   assert.equal(one.status, 403);
   assert.match(one.text, /`Subscription` has been reached or exceeded\. There are 2000; the limit/);
-  parts.counts.filters = async () => ({ sql: 2000, correlation: 100_000 });
+  dependencies.counts.filters = async () => ({ sql: 2000, correlation: 100_000 });
   const sql = '<Filter i:type="SqlFilter"><SqlExpression>a=1</SqlExpression></Filter>';
   const correlation = '<Filter i:type="CorrelationFilter"><To>x</To></Filter>';
   for (const [inner, status] of [

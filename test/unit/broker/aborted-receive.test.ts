@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BrokerParts } from '../../../shared/broker/dependencies.ts';
+import type { BrokerDependencies } from '../../../shared/broker/dependencies.ts';
 import type { WakeUps } from '../../../shared/broker/ports/wake-ups.ts';
 import { receive } from '../../../shared/broker/receive/receive.ts';
 import { acceptSession } from '../../../shared/broker/sessions/sessions.ts';
@@ -23,7 +23,7 @@ for (const requiresSession of [false, true]) {
   test(`a receive ${where} claims nothing if the client disconnects during the check of its right`, async () => {
     const claims: unknown[] = [];
     const gone = new AbortController();
-    const parts: BrokerParts = Object.assign(Object.create(null), {
+    const dependencies: BrokerDependencies = Object.assign(Object.create(null), {
       entities: findableEntities({ q: fakeEntity('q', { ...QUEUE_DEFAULTS, requiresSession }) }),
       wakeUps,
       clock: { now: () => 0 },
@@ -32,7 +32,7 @@ for (const requiresSession of [false, true]) {
       random: { bytes: (count: number) => new Uint8Array(count) },
       messages: { claim: async (log: unknown) => claims.push(log) },
     });
-    const messages = await receive(parts, parseEntityPath('q'), {
+    const messages = await receive(dependencies, parseEntityPath('q'), {
       mode: 'receiveAndDelete',
       maxMessages: 1,
       waitMs: 1000,
@@ -50,7 +50,7 @@ for (const asked of [{ sessionId: 's' }, {}]) {
   test(`${which} is not locked if the client disconnects during the check of its right`, async () => {
     const locks: unknown[] = [];
     const gone = new AbortController();
-    const parts: BrokerParts = Object.assign(Object.create(null), {
+    const dependencies: BrokerDependencies = Object.assign(Object.create(null), {
       entities: findableEntities({
         q: fakeEntity('q', { ...QUEUE_DEFAULTS, requiresSession: true }),
       }),
@@ -60,7 +60,7 @@ for (const asked of [{ sessionId: 's' }, {}]) {
       monotonicNow: () => 0,
       sessions: { accept: async (log: unknown) => locks.push(log) },
     });
-    const lock = await acceptSession(parts, parseEntityPath('q'), {
+    const lock = await acceptSession(dependencies, parseEntityPath('q'), {
       ...asked,
       waitMs: 1000,
       signal: gone.signal,

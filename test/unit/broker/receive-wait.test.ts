@@ -28,8 +28,8 @@ class NotedWakeUps implements WakeUps {
 
 function startWait(waitMs = WAIT_MS, signal?: AbortSignal) {
   const wakeUps = new NotedWakeUps();
-  const parts = { wakeUps, clock: { now: () => NOW }, monotonicNow: () => 0 };
-  return { wait: new ReceiveWait(parts, waitMs, signal), noted: wakeUps.noted };
+  const dependencies = { wakeUps, clock: { now: () => NOW }, monotonicNow: () => 0 };
+  return { wait: new ReceiveWait(dependencies, waitMs, signal), noted: wakeUps.noted };
 }
 
 test('a receive that ends cancels its wake-ups, both the pending one and the one that woke it', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Hono } from 'hono';
 import { errorHandler, type Surface } from '../../../lambdas/http/routing/error-response.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../../shared/domain/broker-error.ts';
-import { httpParts } from '../../support/http-fixture.ts';
+import { httpDependencies } from '../../support/http-fixture.ts';
 
 const TRACKING_ID = 'abababab-abab-4bab-abab-abababababab';
 
@@ -14,7 +14,9 @@ async function answer(
   const log: { readonly error: unknown; readonly trackingId: string | undefined }[] = [];
   const app = new Hono();
   app.onError(
-    errorHandler(httpParts(), surface, (error, trackingId) => log.push({ error, trackingId })),
+    errorHandler(httpDependencies(), surface, (error, trackingId) =>
+      log.push({ error, trackingId }),
+    ),
   );
   app.all('*', () => {
     throw error;

@@ -157,9 +157,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** The complete app over stores in memory, with a queue, a topic, a subscription and two messages. */
 async function startWithAll({ path, method }: Described) {
-  const parts = { ...fakeManageDependencies(ROOT), broker: new FakeBroker(['orders', DEAD]) };
-  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  const app = combineRoutes(parts, ...groups, openApiRoutes(), manageRoutes(parts));
+  const dependencies = {
+    ...fakeManageDependencies(ROOT),
+    broker: new FakeBroker(['orders', DEAD]),
+  };
+  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(dependencies));
+  const app = combineRoutes(dependencies, ...groups, openApiRoutes(), manageRoutes(dependencies));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {
       ...init,
@@ -175,7 +178,7 @@ async function startWithAll({ path, method }: Described) {
     await call('PUT', rule, { body: String(exampleOf('putRule', 'example')) });
   }
   for (const messageId of ['m-1', 'm-2']) {
-    parts.broker.put(entityOf(path), {
+    dependencies.broker.put(entityOf(path), {
       message: { messageId, body: new TextEncoder().encode('{}'), properties: {} },
       state: STATES.find(([verb]) => path.endsWith(verb))?.[1] ?? 'Active',
     });

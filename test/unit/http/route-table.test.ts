@@ -62,7 +62,7 @@ test('docs/http-api.md links to every page of docs/http, and each links back', (
 const RIGHTS: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 
 /** Stores in memory; the rule `some` of the namespace has these rights. */
-const partsWith = (...rights: readonly AccessRight[]) => ({
+const dependenciesWith = (...rights: readonly AccessRight[]) => ({
   ...fakeManageDependencies({ keyName: 'root', key: 'root' }),
   broker: new FakeBroker(['q']),
   namespaceKeys: { rules: async () => [rule('some', ...rights)] },
@@ -70,9 +70,9 @@ const partsWith = (...rights: readonly AccessRight[]) => ({
 
 /** The complete app over these stores. */
 function startAll(...rights: readonly AccessRight[]) {
-  const parts = partsWith(...rights);
-  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  return combineRoutes(parts, ...groups, openApiRoutes(), manageRoutes(parts));
+  const dependencies = dependenciesWith(...rights);
+  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(dependencies));
+  return combineRoutes(dependencies, ...groups, openApiRoutes(), manageRoutes(dependencies));
 }
 
 function addressOf(path: string): string {
@@ -128,12 +128,12 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
 
 test('each function by itself refuses a path with an empty segment', async () => {
   for (const routes of [sendRoutes, receiveRoutes, settleRoutes, manageRoutes]) {
-    const app = routes(partsWith());
+    const app = routes(dependenciesWith());
     const answer = await app.request('http://localhost/q//messages', { method: 'POST' });
     assert.equal(answer.status, 400);
     assert.match(await answer.text(), /empty segment/);
   }
-  const management = manageRoutes(partsWith());
+  const management = manageRoutes(dependenciesWith());
   for (const [method, path] of [
     ['GET', '/q//x'],
     ['PUT', '/q/'],

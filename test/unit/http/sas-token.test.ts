@@ -18,11 +18,16 @@ import {
 } from '../../../shared/domain/entities/descriptions.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
-import { fakeEntity, findableEntities, httpParts, rule } from '../../support/http-fixture.ts';
+import {
+  fakeEntity,
+  findableEntities,
+  httpDependencies,
+  rule,
+} from '../../support/http-fixture.ts';
 
 const HOUR = 3_600_000;
 
-const parts = httpParts({
+const dependencies = httpDependencies({
   namespaceKeys: {
     rules: async () => [rule('root', 'Manage', 'Send', 'Listen'), rule('listener', 'Listen')],
   },
@@ -52,7 +57,7 @@ async function attempt({
   if (token !== undefined) headers.set('authorization', token);
   if (host !== undefined) headers.set('host', host);
   try {
-    await authorize(parts, new Request(url, { headers }), parseEntityPath(path), [right]);
+    await authorize(dependencies, new Request(url, { headers }), parseEntityPath(path), [right]);
     return 'allowed';
   } catch (error) {
     assert.ok(error instanceof BrokerError);
@@ -210,20 +215,20 @@ test('one of several rights is enough, and an empty list requires no token', asy
       authorization: token('http://localhost', { keyName: 'listener', key: 'listener-primary' }),
     },
   });
-  await authorize(parts, request, undefined, ['Manage', 'Listen']);
+  await authorize(dependencies, request, undefined, ['Manage', 'Listen']);
   await assert.rejects(
-    authorize(parts, request, undefined, ['Manage', 'Send']),
+    authorize(dependencies, request, undefined, ['Manage', 'Send']),
     /^BrokerError: Unauthorized access\. 'Manage' or 'Send' claim\(s\) are required/,
   );
-  await authorize(parts, new Request('http://localhost/q'), undefined, []);
+  await authorize(dependencies, new Request('http://localhost/q'), undefined, []);
 });
 
 test('a request that IAM authorized needs no token, and its token is ignored', async () => {
   for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
     const request = new IamRequest('http://localhost/q', { headers }, '/q');
-    await authorize(parts, request, parseEntityPath('q'), ['Manage']);
-    await authorizeBeforeBody(parts, request, ['Send']);
-    await authorizeEntity(parts, request, parseEntityPath('q'), ['Send']);
+    await authorize(dependencies, request, parseEntityPath('q'), ['Manage']);
+    await authorizeBeforeBody(dependencies, request, ['Send']);
+    await authorizeEntity(dependencies, request, parseEntityPath('q'), ['Send']);
   }
 });
 
@@ -231,10 +236,13 @@ test('a request whose path IAM evaluated in another spelling is refused, with or
   for (const judged of ['/x/../q', '/Q', '/%71', '//q', '/q/..', '']) {
     const request = new IamRequest('http://localhost/q', { headers: {} }, judged);
     const isForbidden = { code: 'Forbidden' };
-    await assert.rejects(authorize(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
-    await assert.rejects(authorizeBeforeBody(parts, request, ['Send']), isForbidden);
     await assert.rejects(
-      authorizeEntity(parts, request, parseEntityPath('q'), ['Send']),
+      authorize(dependencies, request, parseEntityPath('q'), ['Send']),
+      isForbidden,
+    );
+    await assert.rejects(authorizeBeforeBody(dependencies, request, ['Send']), isForbidden);
+    await assert.rejects(
+      authorizeEntity(dependencies, request, parseEntityPath('q'), ['Send']),
       isForbidden,
     );
   }
