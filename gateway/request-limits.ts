@@ -4,8 +4,8 @@ import { clientOf } from '../server/client-address.ts';
 import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
+import { isAuthorized } from '../shared/domain/budgets/authorized-requests.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
-import { hasProvedRight } from '../shared/domain/budgets/proved-requests.ts';
 import { addressGroup, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 import type { TaskLimits } from './limits.ts';
 
@@ -58,7 +58,7 @@ export class LimitedApp implements WebApp {
     if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
     const response = await this.#app.fetch(request, bindings);
     // A request without a right counts only for its address, whatever its answer.
-    if (!hasProvedRight(request)) this.#ofAll.refund('', this.#now());
+    if (!isAuthorized(request)) this.#ofAll.refund('', this.#now());
     if (response.status === UNAUTHORIZED) {
       this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
     }

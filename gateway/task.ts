@@ -51,7 +51,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   const composition = compose({
     ...settings,
     admitRule: ruleLimit.admit,
-    ...(log === undefined ? {} : { ruleProved: rules.add }),
+    ...(log === undefined ? {} : { onAuthorized: rules.add }),
   });
   await requireReadable(composition);
   const gateway = new Gateway({ ...composition.dependencies, reportFault, logAccess: log });

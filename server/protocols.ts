@@ -6,7 +6,7 @@ import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
 import { helloState, TLS_HANDSHAKE } from './tls/tls-hello.ts';
 import { PiecewiseTlsSocket } from './tls/tls-pieces.ts';
-import type { UnprovedConnections } from './unproved-connections.ts';
+import type { UnauthorizedConnections } from './unauthorized-connections.ts';
 
 /** A certificate and its key, as PEM. */
 export interface Certificate {
@@ -27,8 +27,8 @@ export interface ProtocolServers {
    * header first; if not, PROXY headers are not accepted.
    */
   readonly admit?: Admit | undefined;
-  /** Bounds the connections whose clients have proved no right. */
-  readonly unproved: UnprovedConnections;
+  /** Bounds the connections whose clients are not authorized. */
+  readonly unauthorized: UnauthorizedConnections;
 }
 
 /** Whether a connection of a client may go on. */
@@ -55,7 +55,7 @@ export class Protocols {
   }
 
   serve(socket: Socket): void {
-    this.#servers.unproved.add(socket);
+    this.#servers.unauthorized.add(socket);
     const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
     this.#undecided.set(socket, timer);
     socket.once('close', () => this.#forget(socket));
@@ -158,14 +158,14 @@ export class Protocols {
 
   #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
     this.#forget(outer);
-    const { amqp, http, unproved } = this.#servers;
-    unproved.delete(outer);
+    const { amqp, http, unauthorized } = this.#servers;
+    unauthorized.delete(outer);
     const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
     if (begin.equals(first.subarray(0, AMQP.length))) {
       amqp(socket);
       return;
     }
-    unproved.add(socket);
+    unauthorized.add(socket);
     http(socket);
   }
 

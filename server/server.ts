@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import { whenAuthorized } from '../shared/domain/budgets/authorized-requests.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../shared/domain/budgets/memory-budget.ts';
-import { whenRightProved } from '../shared/domain/budgets/proved-requests.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketDependencies } from './amqp-websocket.ts';
@@ -16,7 +16,7 @@ import { HttpMemory } from './http/http-memory.ts';
 import { PacedAnswer, PacedRequests } from './http/paced-requests.ts';
 import { Refusals } from './http/refusals.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
-import { UnprovedConnections } from './unproved-connections.ts';
+import { UnauthorizedConnections } from './unauthorized-connections.ts';
 
 const UNAUTHENTICATED = 401;
 /** Longer than clients and proxies keep an idle connection, so that they close it first. */
@@ -99,7 +99,7 @@ export function createProtocolServer({
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
   const refusals = new Refusals(refusalPauseMs);
   const held = new HttpMemory(memory);
-  const unproved = new UnprovedConnections();
+  const unauthorized = new UnauthorizedConnections();
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
       const { incoming, outgoing } = bindings as HttpBindings;
@@ -108,9 +108,9 @@ export function createProtocolServer({
       // The client has gone.
       if (incoming.socket.destroyed) return new Response(null, { status: 503 });
       // Not before the answer is sent, since a receiver may wait for it.
-      whenRightProved(request, () => {
-        unproved.delete(incoming.socket);
-        held.proved(incoming);
+      whenAuthorized(request, () => {
+        unauthorized.delete(incoming.socket);
+        held.authorized(incoming);
       });
       const refusal = admission?.refusal(incoming.headers);
       const response =
@@ -134,7 +134,7 @@ export function createProtocolServer({
   http.on('connection', (socket: Socket) =>
     PacedRequests.serve(socket, {
       // Health checks do not wait behind clients without a right.
-      turn: (one, parse) => unproved.turn(one, parse, healthFor(socket) !== undefined),
+      turn: (one, parse) => unauthorized.turn(one, parse, healthFor(socket) !== undefined),
       waiting: (one, bytes) => held.waiting(one, bytes),
     }),
   );
@@ -143,7 +143,7 @@ export function createProtocolServer({
   const admit = loadBalancer && admitting(loadBalancer);
   const protocols =
     gateway &&
-    serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit, unproved });
+    serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit, unauthorized });
   if (loadBalancer !== undefined) http.prependListener('upgrade', refuseWithoutClient);
   return { http, close: () => close(http, protocols) };
 }
@@ -176,7 +176,7 @@ function markEncrypted(socket: Socket): void {
 function serveAmqpToo(
   server: Server,
   { gateway, admission }: Omit<WebSocketDependencies, 'serveHttp'>,
-  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit' | 'unproved'>,
+  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit' | 'unauthorized'>,
 ): Protocols {
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -192,7 +192,7 @@ function serveAmqpToo(
   server.on('upgrade', ({ headers }, socket) => {
     PacedRequests.upgraded(socket);
     // The gateway counts the connection from here on.
-    if (isForWebSocket(headers)) options.unproved.delete(socket);
+    if (isForWebSocket(headers)) options.unauthorized.delete(socket);
   });
   serveWebSockets(server, { gateway, admission, serveHttp });
   return protocols;

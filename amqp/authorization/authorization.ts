@@ -3,7 +3,7 @@ import {
   pathsCovering,
   requireSasTokenFor,
   ruleOwnerKey,
-  type TokenProof,
+  type VerifiedToken,
 } from '../../shared/auth/sas-token.ts';
 import { boundedName, claimedRuleOf, type SigningRule } from '../../shared/auth/signing-rule.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
@@ -22,7 +22,7 @@ const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 const NAMESPACE = '';
 
 /** Called with the rule that granted a right. */
-export type RuleProved = (rule: SigningRule) => void;
+export type OnAuthorized = (rule: SigningRule) => void;
 
 /** What an authorization reports to its connection. */
 export interface AuthorizationEvents {
@@ -121,7 +121,7 @@ export class Authorization {
     token: string,
     pathname: string,
     path: EntityPath | undefined,
-  ): Promise<TokenProof> {
+  ): Promise<VerifiedToken> {
     try {
       return await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
     } catch (error) {
@@ -132,7 +132,7 @@ export class Authorization {
   }
 
   /**
-   * Requires one of the rights to an entity, and counts an operation of the rule that grants it. `proved` is
+   * Requires one of the rights to an entity, and counts an operation of the rule that grants it. `onAuthorized` is
    * called with that rule before it is counted. Throws Unauthenticated if the peer has none of the rights,
    * and ServiceBusy if the rule exceeds its rate limit.
    */
@@ -140,10 +140,10 @@ export class Authorization {
     pathname: string,
     path: EntityPath,
     rights: readonly AccessRight[],
-    proved?: RuleProved,
+    onAuthorized?: OnAuthorized,
   ): Promise<void> {
     const rule = await this.confirm(pathname, path, rights);
-    proved?.(rule);
+    onAuthorized?.(rule);
     this.#dependencies.admitRule?.(rule);
   }
 
@@ -192,7 +192,7 @@ export class Authorization {
     pathname: string,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<TokenProof | { readonly refusal: BrokerError }> {
+  ): Promise<VerifiedToken | { readonly refusal: BrokerError }> {
     try {
       return await this.#check(token, host, pathname, path, rights);
     } catch (error) {
@@ -209,7 +209,7 @@ export class Authorization {
     pathname: string,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<TokenProof> {
+  ): Promise<VerifiedToken> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
     const proof = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
     this.#events.authorized();

@@ -4,7 +4,7 @@ import { AmqpError } from '../wire/wire-error.ts';
 import { Session, type SessionHost } from './session.ts';
 
 /** The largest channel number of a session. */
-export const CHANNEL_MAX = BUDGETS.connection.afterRight.sessions - 1;
+export const CHANNEL_MAX = BUDGETS.connection.authorized.sessions - 1;
 
 /** The sessions of a connection, by channel. Throws AmqpError `amqp:not-allowed` for a wrong channel. */
 export class Channels {

@@ -3,10 +3,10 @@ import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memo
 import { AmqpError } from '../wire/wire-error.ts';
 import type { Intake } from './intake.ts';
 
-const { beforeRight, afterRight, ...CONNECTION } = BUDGETS.connection;
+const { unauthorized, authorized, ...CONNECTION } = BUDGETS.connection;
 const WEIGHTS = BUDGETS.weights;
 
-type Limits = { readonly [Limit in keyof typeof beforeRight]: number };
+type Limits = { readonly [Limit in keyof typeof unauthorized]: number };
 
 /**
  * Counts the memory and work that one connection costs the process, and enforces `BUDGETS.connection`. The
@@ -22,7 +22,7 @@ export class ConnectionLimits {
   readonly #onGone = new Set<(isAll: boolean) => void>();
   /** Once the connection is gone: memory of deliveries that it received and that have no outcome yet. */
   #remainder: MemoryShare | undefined;
-  #limits: Limits = beforeRight;
+  #limits: Limits = unauthorized;
   #isLost = false;
   #sessions = 0;
   #links = 0;
@@ -42,8 +42,8 @@ export class ConnectionLimits {
       evict();
       this.close();
     };
-    this.#share = memory.openBeforeRight(beforeRight.heldBytes, end);
-    this.#work = memory.openBeforeRight(beforeRight.heldBytes, end);
+    this.#share = memory.openUnauthorized(unauthorized.heldBytes, end);
+    this.#work = memory.openUnauthorized(unauthorized.heldBytes, end);
     // Deferred, because the constructor of the connection that `evict` ends has not returned yet.
     if (!this.tryHold(WEIGHTS.connectionBytes)) queueMicrotask(evict);
   }
@@ -55,7 +55,7 @@ export class ConnectionLimits {
 
   /** Whether the peer is authorized. */
   get isAuthorized(): boolean {
-    return this.#limits === afterRight;
+    return this.#limits === authorized;
   }
 
   /** Whether the connection is gone without a close, so that the peer cannot receive outcomes. */
@@ -95,9 +95,9 @@ export class ConnectionLimits {
 
   /** Raises the limits, since the peer is authorized. */
   authorize(): void {
-    this.#limits = afterRight;
-    this.#share.prove(afterRight.heldBytes);
-    this.#work.prove(afterRight.heldBytes);
+    this.#limits = authorized;
+    this.#share.authorize(authorized.heldBytes);
+    this.#work.authorize(authorized.heldBytes);
     // Not evictable: work goes on without its connection, so an eviction would free nothing.
     this.#work.pin();
     this.#intake.resume('check');

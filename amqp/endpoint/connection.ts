@@ -64,7 +64,7 @@ export class Connection implements SessionHost {
   #frameBytesMax: number = BUDGETS.connection.openFrameBytes;
   #timer: Timer;
   /** Closes the connection if the peer is not authorized in time. */
-  #proof: Timer;
+  #authorizationTimer: Timer;
   /** Bytes that arrived after the close. */
   #ignoredBytes = 0;
 
@@ -100,7 +100,9 @@ export class Connection implements SessionHost {
       timeOut: () => this.close(IDLE_TIMEOUT),
     });
     this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.abort());
-    this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(UNAUTHORIZED));
+    this.#authorizationTimer = scheduler.after(BUDGETS.connection.authorizeMs, () =>
+      this.close(UNAUTHORIZED),
+    );
   }
 
   get maxFrameSize(): number {
@@ -114,7 +116,7 @@ export class Connection implements SessionHost {
 
   /** Raises the limits, since the peer is authorized by a valid token or key. */
   authorize(): void {
-    this.#proof.cancel();
+    this.#authorizationTimer.cancel();
     this.limits.authorize();
   }
 
@@ -285,7 +287,7 @@ export class Connection implements SessionHost {
 
   /** Cancels all timers, sessions and reading. */
   #stop(): void {
-    for (const timer of [this.#timer, this.#proof]) timer.cancel();
+    for (const timer of [this.#timer, this.#authorizationTimer]) timer.cancel();
     this.#heartbeat.stop();
     this.#intake.close();
     this.#channels.lost();

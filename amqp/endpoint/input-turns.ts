@@ -3,7 +3,7 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { Intake } from './intake.ts';
 
-const { beforeRight, afterRight } = BUDGETS.connection;
+const { unauthorized, authorized } = BUDGETS.connection;
 
 type TurnScheduler = Pick<Scheduler, 'now' | 'soon'>;
 
@@ -17,8 +17,8 @@ export class InputTurns {
   readonly #authorized: SharedTurn;
 
   constructor(scheduler: TurnScheduler) {
-    this.#unauthorized = new SharedTurn(scheduler, beforeRight.turnMs);
-    this.#authorized = new SharedTurn(scheduler, afterRight.turnMs);
+    this.#unauthorized = new SharedTurn(scheduler, unauthorized.turnMs);
+    this.#authorized = new SharedTurn(scheduler, authorized.turnMs);
   }
 
   /** Whether a connection may continue. If its turn is over, it is paused and resumes in a later turn. */

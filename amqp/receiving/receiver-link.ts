@@ -7,7 +7,7 @@ import {
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
-import type { RuleProved } from '../authorization/authorization.ts';
+import type { OnAuthorized } from '../authorization/authorization.ts';
 import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import type { EntityNode } from '../service/address.ts';
@@ -47,10 +47,10 @@ export async function openReceiver(
   context: ClientContext,
   link: OutgoingLink,
   node: EntityNode,
-  proved: RuleProved,
+  onAuthorized: OnAuthorized,
 ): Promise<void> {
   const { dependencies, authorization } = context;
-  await authorization.require(node.pathname, node.path, ['Listen'], proved);
+  await authorization.require(node.pathname, node.path, ['Listen'], onAuthorized);
   const entity = await dependencies.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
   if (entity.description.kind === 'topic') {

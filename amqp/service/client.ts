@@ -4,7 +4,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
-import { Authorization, type RuleProved } from '../authorization/authorization.ts';
+import { Authorization, type OnAuthorized } from '../authorization/authorization.ts';
 import { answerPutToken } from '../authorization/put-token.ts';
 import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
@@ -34,15 +34,15 @@ import { mapError } from './error-mapping.ts';
 
 /** The size limits of a put-token request: the low ones, since unauthorized peers send it. */
 const PUT_TOKEN_LIMITS = {
-  bytes: BUDGETS.connection.beforeRight.requestBytes,
-  values: BUDGETS.connection.beforeRight.requestValues,
+  bytes: BUDGETS.connection.unauthorized.requestBytes,
+  values: BUDGETS.connection.unauthorized.requestValues,
 };
 /** The node where clients put tokens. No entity can have this name. */
 const CBS = '$cbs';
 /** The vendor's number. Lower credit costs: a client without credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
-const { proofBytes: PROOF_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
+const { saslInitBytes: SASL_INIT_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -108,7 +108,7 @@ export class Client implements ConnectionHandler {
   async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
     // A client without a key puts a token at `$cbs` before it attaches other links.
     if (mechanism === 'ANONYMOUS' || mechanism === 'MSSBCBS') return true;
-    if (mechanism !== 'PLAIN' || response.byteLength > PROOF_BYTES_MAX) return false;
+    if (mechanism !== 'PLAIN' || response.byteLength > SASL_INIT_BYTES_MAX) return false;
     const plain = readPlain(response);
     if (plain === undefined) return false;
     return await this.#context.authorization.offerKey(plain.user, plain.password);
@@ -120,7 +120,7 @@ export class Client implements ConnectionHandler {
   }
 
   incoming(link: IncomingLink): void {
-    this.#open(link, async (node, proved) => {
+    this.#open(link, async (node, onAuthorized) => {
       switch (node.kind) {
         case 'cbs': {
           return serveRequests(this.#context, this.#replies, link, {
@@ -140,7 +140,7 @@ export class Client implements ConnectionHandler {
           });
         }
         case 'entity':
-          return await this.#openSender(link, node, proved);
+          return await this.#openSender(link, node, onAuthorized);
         case 'coordinator':
           openCoordinator(this.#context, link);
           return;
@@ -149,7 +149,7 @@ export class Client implements ConnectionHandler {
   }
 
   outgoing(link: OutgoingLink): void {
-    this.#open(link, async (node, proved) => {
+    this.#open(link, async (node, onAuthorized) => {
       switch (node.kind) {
         case 'cbs':
           this.#replies.add(link, CBS);
@@ -158,7 +158,7 @@ export class Client implements ConnectionHandler {
           this.#replies.add(link, node.pathname.toLowerCase());
           return;
         case 'entity':
-          await openReceiver(this.#context, link, node, proved);
+          await openReceiver(this.#context, link, node, onAuthorized);
           return;
         case 'coordinator':
           throw new BrokerError('NotSupported', 'A coordinator sends no messages.');
@@ -177,21 +177,21 @@ export class Client implements ConnectionHandler {
   /** Resolves the node of a link and opens the link, or refuses it with the error that is thrown. */
   #open(
     link: IncomingLink | OutgoingLink,
-    open: (node: Node, proved: RuleProved) => Promise<void>,
+    open: (node: Node, onAuthorized: OnAuthorized) => Promise<void>,
   ): void {
     const { role, source, target } = link.attach;
     const terminus = role === 'sender' ? target : source;
     const opening = this.#context.limits.check(async () => {
       const address = addressPath(addressOf(terminus) ?? '');
       let rule: SigningRule | undefined;
-      const proved: RuleProved = (one) => {
+      const onAuthorized: OnAuthorized = (one) => {
         rule ??= one;
       };
       try {
         requireShort(link.name);
         const node = nodeOf(terminus);
         if ('pathname' in node) link.holdText(node.pathname);
-        await open(node, proved);
+        await open(node, onAuthorized);
         this.#logAccess(role, address, 'opened', rule);
       } catch (error) {
         const mapped = mapError(this.#context.dependencies, error, address);
@@ -207,19 +207,23 @@ export class Client implements ConnectionHandler {
     role: 'sender' | 'receiver',
     address: string,
     outcome: string,
-    proved: SigningRule | undefined,
+    granting: SigningRule | undefined,
   ): void {
     const { dependencies, peer, authorization } = this.#context;
-    const isClaimed = proved === undefined && outcome === UNAUTHORIZED;
-    const rule = isClaimed ? { claimedRule: authorization.claimedRule } : loggedRule(proved);
+    const isClaimed = granting === undefined && outcome === UNAUTHORIZED;
+    const rule = isClaimed ? { claimedRule: authorization.claimedRule } : loggedRule(granting);
     const path = `/${address.slice(0, LOGGED_PATH_LENGTH_MAX)}`;
     dependencies.logAccess?.('link', { client: peer, role, path, ...rule, outcome });
   }
 
-  async #openSender(link: IncomingLink, node: EntityNode, proved: RuleProved): Promise<void> {
+  async #openSender(
+    link: IncomingLink,
+    node: EntityNode,
+    onAuthorized: OnAuthorized,
+  ): Promise<void> {
     const { dependencies, authorization, shutdown } = this.#context;
-    const { path, pathname } = await this.#destination(link, node, proved);
-    await authorization.require(pathname, path, ['Send'], proved);
+    const { path, pathname } = await this.#destination(link, node, onAuthorized);
+    await authorization.require(pathname, path, ['Send'], onAuthorized);
     const entity = await dependencies.entities.find(path.key);
     if (entity === undefined) throw entityNotFound(path.name);
     if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
@@ -250,11 +254,11 @@ export class Client implements ConnectionHandler {
   async #destination(
     link: IncomingLink,
     node: EntityNode,
-    proved: RuleProved,
+    onAuthorized: OnAuthorized,
   ): Promise<Omit<EntityNode, 'kind'>> {
     const address = textOf(fieldsOf(link.attach.properties).get(DESTINATION));
     if (address === undefined) return node;
-    await this.#context.authorization.require(node.pathname, node.path, ['Send'], proved);
+    await this.#context.authorization.require(node.pathname, node.path, ['Send'], onAuthorized);
     requireShort(address);
     const pathname = addressPath(address);
     return { pathname, path: parseEntityPath(pathname) };

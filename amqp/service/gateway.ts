@@ -10,7 +10,7 @@ import type { ProcessTurns } from './context.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { Shutdown } from './shutdown.ts';
 
-const { connectionsBeforeRight: UNAUTHORIZED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
+const { connectionsUnauthorized: UNAUTHORIZED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
   BUDGETS.process;
 /** How long a shutdown waits for work and output at most, each time. */
 const CLOSE_MS_MAX = 5_000;

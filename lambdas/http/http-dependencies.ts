@@ -8,7 +8,7 @@ export interface HttpOptions {
   /** The most bytes of the printed messages in one response; absent = unlimited. */
   readonly answerBytesMax?: number | undefined;
   /** Called with the rule that granted a request its right, before the request is counted for the rule. */
-  readonly ruleProved?: ((request: Request, rule: SigningRule) => void) | undefined;
+  readonly onAuthorized?: ((request: Request, rule: SigningRule) => void) | undefined;
 }
 
 /** The dependencies of the HTTP routes. */
@@ -17,7 +17,7 @@ export interface HttpDependencies extends SurfaceDependencies, HttpOptions {}
 /** Adds the HTTP settings to the dependencies that all surfaces share. */
 export function httpDependencies<Dependencies extends SurfaceDependencies>(
   dependencies: Dependencies,
-  { receiveWaitMsMax, answerBytesMax, ruleProved }: HttpOptions,
+  { receiveWaitMsMax, answerBytesMax, onAuthorized }: HttpOptions,
 ): Dependencies & HttpDependencies {
-  return { ...dependencies, receiveWaitMsMax, answerBytesMax, ruleProved };
+  return { ...dependencies, receiveWaitMsMax, answerBytesMax, onAuthorized };
 }

@@ -30,9 +30,9 @@ export class HttpMemory {
     this.#of(socket).begun((rawHeaders.length / 2) * FIELD_BYTES, answer);
   }
 
-  /** Notes that the client has proved a right: its memory then counts among that of clients with a right. */
-  proved({ socket }: IncomingMessage): void {
-    this.#shares.get(socket)?.proved();
+  /** Notes that the client is authorized: its memory then counts among that of authorized clients. */
+  authorized({ socket }: IncomingMessage): void {
+    this.#shares.get(socket)?.authorized();
   }
 
   /** Counts the part of a written answer that the client has not read yet. */
@@ -53,13 +53,13 @@ class ConnectionShares {
   readonly #input: MemoryShare;
   /** For the request and the unread part of its answer. */
   readonly #request: MemoryShare;
-  #isProved = false;
+  #isAuthorized = false;
 
   constructor(memory: MemoryBudget, socket: Duplex) {
     this.#socket = socket;
     const evict = () => socket.destroy();
-    this.#input = memory.openBeforeRight(Number.POSITIVE_INFINITY, evict);
-    this.#request = memory.openBeforeRight(Number.POSITIVE_INFINITY, evict);
+    this.#input = memory.openUnauthorized(Number.POSITIVE_INFINITY, evict);
+    this.#request = memory.openUnauthorized(Number.POSITIVE_INFINITY, evict);
     socket.once('close', () => this.#end());
   }
 
@@ -74,10 +74,10 @@ class ConnectionShares {
     this.#hold(this.#request, bytes);
   }
 
-  proved(): void {
-    if (this.#isProved) return;
-    this.#isProved = true;
-    for (const share of [this.#input, this.#request]) share.prove(Number.POSITIVE_INFINITY);
+  authorized(): void {
+    if (this.#isAuthorized) return;
+    this.#isAuthorized = true;
+    for (const share of [this.#input, this.#request]) share.authorize(Number.POSITIVE_INFINITY);
   }
 
   written(answer: ServerResponse): void {
@@ -90,7 +90,7 @@ class ConnectionShares {
    * A client without a right has had no work done, so its connection is closed.
    */
   #hold(share: MemoryShare, bytes: number): void {
-    if (this.#isProved) share.holdAnyway(bytes);
+    if (this.#isAuthorized) share.holdAnyway(bytes);
     else if (!share.hold(bytes)) this.#socket.destroy();
   }
 

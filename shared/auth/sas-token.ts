@@ -34,7 +34,7 @@ export interface Resource {
 }
 
 /** The result of the check of a valid token. */
-export interface TokenProof {
+export interface VerifiedToken {
   /** The path for which the token is valid, with everything below it; see `pathsCovering`. */
   readonly audiencePath: string;
   /** The rule that has signed the token. Use it to identify the client; the name in a token is not signed. */
@@ -61,7 +61,7 @@ export async function requireSasToken(
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<TokenProof> {
+): Promise<VerifiedToken> {
   return await requireSasTokenFor(
     dependencies,
     authorizationOf(request),
@@ -78,7 +78,7 @@ export async function requireSasTokenFor(
   resource: Resource,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<TokenProof> {
+): Promise<VerifiedToken> {
   const token = dependencies.tokens.read(text);
   requireNotExpired(token, dependencies.tokenClock.now());
   requireAudience(token, resource);

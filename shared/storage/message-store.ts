@@ -5,7 +5,7 @@ import type { LogPolicy } from '../domain/blocks/log-policy.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { Message } from '../domain/messages/message.ts';
 import { append } from './append/append.ts';
-import { hasRoom } from './append/quota.ts';
+import { fitsQuota } from './append/quota.ts';
 import { sizeOf } from './blocks/pack-blocks.ts';
 import { claim } from './claim/claim.ts';
 import { receiveDeferred } from './claim/deferred.ts';
@@ -76,7 +76,7 @@ export function createMessageStore(
 ): MessageStore {
   return {
     ...bindAll(context, VERBS),
-    hasRoom: (entity, request) => hasRoom(context, entity, request, () => measure(entity)),
+    fitsQuota: (entity, request) => fitsQuota(context, entity, request, () => measure(entity)),
   };
 }
 

@@ -90,7 +90,7 @@ describe('operations of rules at the gateway', () => {
     return said.kind === 'flow' ? 'opened' : said.error?.condition;
   }
 
-  const unproved = (t: { after(work: () => void): void }, { port }: GatewayTask) => {
+  const unauthorized = (t: { after(work: () => void): void }, { port }: GatewayTask) => {
     const session = new RawSession(RawAmqp.opened(port, 'ANONYMOUS'));
     t.after(() => session.raw.destroy());
     return session;
@@ -123,7 +123,7 @@ describe('operations of rules at the gateway', () => {
   test('row 21: over AMQP a rule has one count, however tokens spell its name', async (t) => {
     for (const spellings of [SPELLINGS, SPELLINGS_OF_AMQP]) {
       const task = await limited();
-      const session = unproved(t, task);
+      const session = unauthorized(t, task);
       const outcomes = [];
       for (const field of [...spellings, 'skn=sender']) {
         outcomes.push(await link(session, 'shared', spelt(field)));
@@ -154,7 +154,7 @@ describe('operations of rules at the gateway', () => {
 
   test("row 21: over AMQP a queue's rule with the name of the root rule has its own count", async (t) => {
     const task = await limited();
-    const session = unproved(t, task);
+    const session = unauthorized(t, task);
     const twin = () => link(session, 'twin', tokenOf(ROOT_RULE, TWIN_KEY));
     for (let opened = 0; opened < OPERATIONS; opened++) assert.equal(await twin(), 'opened');
     assert.equal(await twin(), 'com.microsoft:server-busy');

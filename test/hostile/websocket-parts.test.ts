@@ -10,7 +10,7 @@ import { UPGRADE, webSocketFrame } from './search/amqp-bytes.ts';
 /** Row 1: the memory of a WebSocket message that does not end. */
 
 const { fragments } = BUDGETS.webSocket;
-const { heldBytes } = BUDGETS.connection.beforeRight;
+const { heldBytes } = BUDGETS.connection.unauthorized;
 const PONG = Buffer.concat([Buffer.of(0x8a, 0x80 | 125, 0, 0, 0, 0), Buffer.alloc(125)]);
 const FIRST_PART = 0x02;
 const PART = 0x00;

@@ -12,7 +12,7 @@ import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 /** Row 12: one chunk of a WebSocket may hold ten thousand messages, which take long to parse. */
 
 const { turnBytes } = BUDGETS.webSocket;
-const { turnMs } = BUDGETS.connection.beforeRight;
+const { turnMs } = BUDGETS.connection.unauthorized;
 const CHUNK_BYTES = 64 * KB;
 const MESSAGE = 0x82;
 const PONG = 0x8a;

@@ -37,7 +37,7 @@ export const withRules = (key: string, ...authorizationRules: AuthorizationRule[
 
 /** The authorization of one AMQP connection, and counters of its cost. */
 export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
-  const counts = { tokensTried: 0, signatures: 0, proved: 0, closed: 0, entityReads: 0 };
+  const counts = { tokensTried: 0, signatures: 0, authorized: 0, closed: 0, entityReads: 0 };
   let now = FAKE_NOW;
   const clock = { now: () => now };
   let namespaceRules = [rule('root', 'Manage', 'Send', 'Listen'), rule('listener', 'Listen')];
@@ -80,7 +80,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
       tryHold: (bytes) => (held + bytes > room ? false : hold(bytes)),
       release: (bytes) => hold(-bytes),
     },
-    { authorized: () => counts.proved++, refusedTooOften: () => counts.closed++ },
+    { authorized: () => counts.authorized++, refusedTooOften: () => counts.closed++ },
   );
   authorization.opened('localhost');
   const count = async (work: () => Promise<unknown>) => {

@@ -7,8 +7,8 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { createProtocolServer, type LoadBalancer } from '../../server/server.ts';
 import { makeCertificate } from '../../server/tls/make-certificate.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { noteAuthorized } from '../../shared/domain/budgets/authorized-requests.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
-import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 import { requestText } from './http-conversation.ts';
 import { httpDependencies } from './http-fixture.ts';
 
@@ -40,7 +40,7 @@ export async function serveCountingTurns(
     fetch: (request: Request) => {
       const path = new URL(request.url).pathname;
       begun.push({ path, turn });
-      if (path.startsWith(PROVING)) noteProvedRight(request);
+      if (path.startsWith(PROVING)) noteAuthorized(request);
       return new Response('answer');
     },
   };

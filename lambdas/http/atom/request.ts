@@ -38,7 +38,7 @@ const DOCUMENT_LIMIT: BodyLimit = {
   weight: BUDGETS.request.heldPerXmlByte,
   largeWeight: BUDGETS.request.heldPerXmlByte,
   turnBytes: BUDGETS.request.turnTextBytes,
-  isProved: true,
+  isAuthorized: true,
   tooLong: () => invalidValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
 };
 

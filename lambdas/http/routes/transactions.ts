@@ -9,15 +9,15 @@ import { authorizeBeforeBody, authorizeEntity } from '../routing/access.ts';
 import { type BodyLimit, jsonLimit, withBody } from '../routing/request-body.ts';
 import { createApp, honoPath, routeNamed } from '../routing/routing.ts';
 
-const PROVED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
-/** The limit before a right is proved: the token's rule may belong to an entity that only the body names. */
-const UNPROVED_LIMIT: BodyLimit = {
-  ...jsonLimit(BUDGETS.connection.beforeRight.requestBytes),
-  isProved: false,
+const AUTHORIZED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
+/** The limit before authorization: the token's rule may belong to an entity that only the body names. */
+const UNAUTHORIZED_LIMIT: BodyLimit = {
+  ...jsonLimit(BUDGETS.connection.unauthorized.requestBytes),
+  isAuthorized: false,
   tooLong: (length) =>
     new BrokerError(
       'Unauthenticated',
-      `InvalidSignature: A body of ${length} bytes needs a token that a rule of the namespace, or of the entity that the token is for, has signed. Use a token for one of the entities, signed by one of its rules, or send at most ${BUDGETS.connection.beforeRight.requestBytes} bytes.`,
+      `InvalidSignature: A body of ${length} bytes needs a token that a rule of the namespace, or of the entity that the token is for, has signed. Use a token for one of the entities, signed by one of its rules, or send at most ${BUDGETS.connection.unauthorized.requestBytes} bytes.`,
       { subCode: '40103' },
     ),
 };
@@ -27,12 +27,12 @@ export function transactionRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
   const { method, path, rights } = routeNamed('transact');
   app.on(method, honoPath(path), async (c) => {
-    const isProved = await authorizeBeforeBody(dependencies, c.req.raw, rights);
-    const limit = isProved ? PROVED_LIMIT : UNPROVED_LIMIT;
+    const isAuthorized = await authorizeBeforeBody(dependencies, c.req.raw, rights);
+    const limit = isAuthorized ? AUTHORIZED_LIMIT : UNAUTHORIZED_LIMIT;
     const outcomes = await withBody(dependencies, c.req.raw, limit, async (body, account) => {
       const transaction = parseTransaction(body);
       await authorizeAll(dependencies, c.req.raw, transaction.operations);
-      account.prove();
+      account.authorize();
       return await dependencies.broker.transact(transaction);
     });
     return jsonAnswer(c, printTransaction(outcomes));

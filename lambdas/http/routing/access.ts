@@ -1,14 +1,14 @@
 import { requireLikelyToken, requireSasToken } from '../../../shared/auth/sas-token.ts';
 import type { SigningRule } from '../../../shared/auth/signing-rule.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
-import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
+import { noteAuthorized } from '../../../shared/domain/budgets/authorized-requests.ts';
 import type { AccessRight } from '../../../shared/domain/entities/descriptions.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 
 type AccessDependencies = Pick<
   HttpDependencies,
-  'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'ruleProved'
+  'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'onAuthorized'
 >;
 
 /**
@@ -63,7 +63,7 @@ export async function authorize(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  const rule = await provedRule(dependencies, request, path, rights);
+  const rule = await grantingRule(dependencies, request, path, rights);
   if (rule !== undefined) countForRule(dependencies, request, rule);
 }
 
@@ -77,11 +77,11 @@ export async function confirmRight(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  await provedRule(dependencies, request, path, rights);
+  await grantingRule(dependencies, request, path, rights);
 }
 
 /** The rule that grants the right; undefined where no right is required, or IAM granted it. */
-async function provedRule(
+async function grantingRule(
   dependencies: AccessDependencies,
   request: Request,
   path: EntityPath | undefined,
@@ -98,13 +98,13 @@ async function provedRule(
 
 /** Counts an operation of a request for the rule that granted the right. Throws ServiceBusy. */
 function countForRule(dependencies: AccessDependencies, request: Request, rule: SigningRule): void {
-  noteProved(dependencies, request, rule);
+  noteRule(dependencies, request, rule);
   dependencies.admitRule?.(rule);
 }
 
-function noteProved({ ruleProved }: AccessDependencies, request: Request, rule: SigningRule): void {
-  noteProvedRight(request);
-  ruleProved?.(request, rule);
+function noteRule({ onAuthorized }: AccessDependencies, request: Request, rule: SigningRule): void {
+  noteAuthorized(request);
+  onAuthorized?.(request, rule);
 }
 
 /**
@@ -122,7 +122,7 @@ export async function authorizeBeforeBody(
     return true;
   }
   const rule = await requireLikelyToken(dependencies, request, rights);
-  if (rule !== undefined) noteProved(dependencies, request, rule);
+  if (rule !== undefined) noteRule(dependencies, request, rule);
   return rule !== undefined;
 }
 

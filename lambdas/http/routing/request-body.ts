@@ -14,8 +14,8 @@ export interface BodyLimit {
   readonly largeWeight: number;
   /** A body longer than this, bytes, is handled in a turn of the event loop of its own. */
   readonly turnBytes: number;
-  /** Whether the caller's right is proved. If not, only bytes that have arrived are counted as memory. */
-  readonly isProved: boolean;
+  /** Whether the caller is authorized. If not, only bytes that have arrived are counted as memory. */
+  readonly isAuthorized: boolean;
   /** Makes the refusal of a longer body. `bytes` = its Content-Length; without one, the bytes read so far. */
   readonly tooLong: (bytes: number) => BrokerError;
 }
@@ -29,13 +29,13 @@ export function jsonLimit(bytes: number): BodyLimit {
       `The body is ${length} bytes long; the limit is ${bytes}. Send it in several requests.`,
     );
   const { heldPerJsonByte: weight, turnTextBytes: turnBytes } = BUDGETS.request;
-  return { bytes, weight, largeWeight: weight, turnBytes, isProved: true, tooLong };
+  return { bytes, weight, largeWeight: weight, turnBytes, isAuthorized: true, tooLong };
 }
 
 /** The limit of a body that is kept as it is, not parsed. */
 export function plainLimit(bytes: number, tooLong: BodyLimit['tooLong']): BodyLimit {
   const { heldPerByte: weight, heldPerLargeByte: largeWeight, turnBytes } = BUDGETS.request;
-  return { bytes, weight, largeWeight, turnBytes, isProved: true, tooLong };
+  return { bytes, weight, largeWeight, turnBytes, isAuthorized: true, tooLong };
 }
 
 /** The limit of a JSON body that lists sequence numbers. */
@@ -47,8 +47,8 @@ export const SETTLEMENTS_LIMIT = jsonLimit(BUDGETS.request.settlementsBytes);
 export interface BodyAccount {
   /** Counts further bytes of memory. Throws ServiceBusy, MessageSizeExceeded. */
   hold(bytes: number): void;
-  /** Notes that a right is proved: from now on the memory counts among that of authorized requests. */
-  prove(): void;
+  /** Notes that the caller is authorized: from now on the memory counts among that of authorized requests. */
+  authorize(): void;
 }
 
 /**
@@ -68,9 +68,9 @@ export async function withBody<Result>(
   const evicted = new Promise<never>((_resolve, reject) => {
     evict = () => reject(busy());
   });
-  const share = limit.isProved
+  const share = limit.isAuthorized
     ? memory.open(memory.limit, () => evict())
-    : memory.openBeforeRight(limit.bytes * limit.weight, () => evict());
+    : memory.openUnauthorized(limit.bytes * limit.weight, () => evict());
   const reader = new BodyReader(request, limit, memory.limit, (bytes) =>
     hold(memory, share, bytes),
   );
@@ -81,7 +81,7 @@ export async function withBody<Result>(
     if (body.byteLength > limit.turnBytes) await workTurns.next(request);
     return await handle(body, {
       hold: (bytes) => hold(memory, share, bytes),
-      prove: () => share.prove(memory.limit),
+      authorize: () => share.authorize(memory.limit),
     });
   } finally {
     reader.stop();
@@ -143,7 +143,7 @@ class BodyReader {
     if (isLarge && weightOf(this.#limit, announced) > this.#memoryBytes) throw neverFits();
     try {
       // Reading at once is faster, but the chunks, which may be single bytes, go uncounted until the end.
-      return this.#limit.isProved && announced <= BUDGETS.request.wholeBytes
+      return this.#limit.isAuthorized && announced <= BUDGETS.request.wholeBytes
         ? await this.#readAtOnce(announced)
         : await this.#readChunks();
     } catch (error) {

@@ -45,10 +45,10 @@ export interface Allowance {
   giveBack(messages: number, bytes: number, answerBytes: number): void;
 }
 
-/** The bytes that an entity is to take. */
-export interface RoomRequest {
+/** Bytes to store in an entity, and its quota. */
+export interface QuotaRequest {
   readonly bytes: number;
-  /** The size that the entity may have, bytes. */
+  /** The maximum size of the entity, bytes. */
   readonly limit: number;
 }
 
@@ -96,11 +96,11 @@ export interface TokenSettlement {
  * throw ServiceBusy and ServiceTimeout.
  */
 export interface MessageStore extends TransactionStore, DuplicateStore {
-  /** Whether an entity can take more bytes, and an upper bound of its present size, bytes. */
-  hasRoom(
+  /** Whether more bytes fit into an entity's quota, and an upper bound of its present size, bytes. */
+  fitsQuota(
     entity: Entity,
-    request: RoomRequest,
-  ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
+    request: QuotaRequest,
+  ): Promise<{ readonly fits: boolean; readonly size: number }>;
   /**
    * Stores messages at the end of a log, or among its scheduled ones if they are not due by `now` (epoch ms), all or none.
    * Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws

@@ -35,8 +35,8 @@ export async function obstacleAt(
   if (description.kind === 'subscription') return notFound(target.name);
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
   const limit = totalMegabytes(description) * dependencies.limits.bytesPerMegabyte;
-  const { isRoom } = await dependencies.messages.hasRoom(target, { bytes, limit });
-  if (isRoom) return undefined;
+  const { fits } = await dependencies.messages.fitsQuota(target, { bytes, limit });
+  if (fits) return undefined;
   return {
     reason: 'QuotaExceeded',
     description: `The destination '${target.name}' of the transfer is full.`,

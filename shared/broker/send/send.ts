@@ -182,8 +182,8 @@ async function requireRoom(
 ): Promise<void> {
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
   const limit = totalMegabytes(settings) * dependencies.limits.bytesPerMegabyte;
-  const { isRoom, size } = await dependencies.messages.hasRoom(entity, { bytes, limit });
-  if (isRoom) return;
+  const { fits, size } = await dependencies.messages.fitsQuota(entity, { bytes, limit });
+  if (fits) return;
   const kind = entity.description.kind === 'topic' ? 'Topic' : 'Queue';
   throw new BrokerError(
     'QuotaExceeded',

@@ -4,7 +4,7 @@ import { CONNECTION_BUDGETS } from './connection-budgets.ts';
 /**
  * Every bound of memory, work and time that protects a process against hostile input. A peer is a connection
  * or a request. It is authorized, or "has proved a right", once it has presented a token or key that a rule has
- * signed and this rule grants a right (`afterRight`); until then it is unauthorized (`beforeRight`).
+ * signed and this rule grants a right; until then it is unauthorized.
  * docs/security.md shows these bounds as a table. The limits of Service Bus that honest clients can run into
  * are in `limits.ts`, those of filters in `shared/filters/filter-limits.ts`. Sizes in bytes, unless the name
  * says otherwise.
@@ -111,7 +111,7 @@ export const BUDGETS = {
     aheadBytes: 4 * KB,
     /**
      * A transaction: as much as the largest request that a Lambda function accepts. An unauthorized request
-     * is bounded by `connection.beforeRight.requestBytes`.
+     * is bounded by `connection.unauthorized.requestBytes`.
      */
     transactionBytes: 6 * MB,
     /** JSON that names messages, */
@@ -177,13 +177,13 @@ export const BUDGETS = {
     /** Fraction of the heap limit that all authorized peers together may hold. */
     heldShareOfHeap: 0.5,
     /** As a fraction of that limit, and in addition to it: what all unauthorized peers together may hold. */
-    heldShareBeforeRight: 0.125,
+    heldShareUnauthorized: 0.125,
     /** The same for peers that may be evicted, in addition to pinned ones, whose requests are running. */
     heldShareBesidePinned: 0.125,
     /** Unauthorized AMQP connections; with more, the oldest is closed. */
-    connectionsBeforeRight: 1000,
+    connectionsUnauthorized: 1000,
     /** Unauthorized connections over HTTP or of a protocol not known yet; with more, the oldest is closed. */
-    otherConnectionsBeforeRight: 2000,
+    otherConnectionsUnauthorized: 2000,
     /** AMQP connections that were closed to make room and whose peers have not answered the close yet. */
     connectionsCrowdedOut: 100,
     /** HTTP requests at the gateway of a deployment; the same as at its API Gateway. */
@@ -247,8 +247,8 @@ export const BUDGETS = {
   /** Time for that in one turn, ms; a piece that has begun is parsed to its end. */
   turnPiecesMs: 1,
   /** The same for all unauthorized connections. */
-  turnPiecesBeforeRight: 10,
-  turnPiecesBeforeRightMs: 1,
+  turnPiecesUnauthorized: 10,
+  turnPiecesUnauthorizedMs: 1,
   /** Receives and session accepts that are cancelled in one turn because their links have ended. */
   turnEnds: 50,
   /** Calls that release the messages of such links and begin in one turn. */

@@ -5,7 +5,7 @@ import { KB, MB, MINUTE_MS } from '../units.ts';
  * unless the name says otherwise.
  */
 export const CONNECTION_BUDGETS = {
-  beforeRight: {
+  unauthorized: {
     sessions: 16,
     links: 16,
     /** Memory of links, sessions, and messages on their way in and out. */
@@ -19,7 +19,7 @@ export const CONNECTION_BUDGETS = {
     /** Time for the frames of all such connections together in one turn, ms. */
     turnMs: 3,
   },
-  afterRight: {
+  authorized: {
     sessions: 5000,
     links: 20_000,
     heldBytes: 128 * MB,
@@ -29,7 +29,7 @@ export const CONNECTION_BUDGETS = {
     turnMs: 6,
   },
   /** Time in which a client must become authorized, ms. */
-  proveRightMs: 60_000,
+  authorizeMs: 60_000,
   /** Time until the client's first bytes, within TLS, ms, */
   firstBytesMs: 30_000,
   /** and from there to its open, ms. */
@@ -37,7 +37,7 @@ export const CONNECTION_BUDGETS = {
   /** One frame after the open; our open announces this size. */
   frameBytes: 64 * KB,
   /** The SASL init of a client, with its user name and key if it has them. */
-  proofBytes: 2 * KB,
+  saslInitBytes: 2 * KB,
   /** Characters of the host name in SASL init and open. */
   hostLength: 512,
   /** Characters of a link name, and of an address: entities' have up to 400, some clients add a hundred. */

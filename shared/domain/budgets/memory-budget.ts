@@ -9,19 +9,19 @@ import { BUDGETS } from './budgets.ts';
  */
 export class MemoryBudget {
   readonly #limit: number;
-  readonly #proved: Pool;
-  readonly #beforeRight: Pool;
+  readonly #authorized: Pool;
+  readonly #unauthorized: Pool;
 
   /** `limit` = bytes for all authorized peers; unauthorized ones have a fraction of it in addition. */
   constructor(limit: number) {
     this.#limit = limit;
-    this.#proved = new Pool(limit);
-    this.#beforeRight = new Pool(limit * BUDGETS.process.heldShareBeforeRight);
+    this.#authorized = new Pool(limit);
+    this.#unauthorized = new Pool(limit * BUDGETS.process.heldShareUnauthorized);
   }
 
   /** Bytes that all peers hold. */
   get held(): number {
-    return this.#proved.held + this.#beforeRight.held;
+    return this.#authorized.held + this.#unauthorized.held;
   }
 
   /** Bytes that all authorized peers may hold. */
@@ -31,7 +31,7 @@ export class MemoryBudget {
 
   /** Bytes that authorized peers may hold in addition to what they hold now. */
   get free(): number {
-    return Math.max(0, this.#limit - this.#proved.held);
+    return Math.max(0, this.#limit - this.#authorized.held);
   }
 
   /**
@@ -39,12 +39,12 @@ export class MemoryBudget {
    * request. It is called after the share is closed, when this peer holds the most and another needs memory.
    */
   open(limit: number, evict: () => void): MemoryShare {
-    return new MemoryShare(limit, evict, this.#proved);
+    return new MemoryShare(limit, evict, this.#authorized);
   }
 
   /** Opens the share of an unauthorized peer, as `open` does. */
-  openBeforeRight(limit: number, evict: () => void): MemoryShare {
-    return new MemoryShare(limit, evict, this.#beforeRight, this.#proved);
+  openUnauthorized(limit: number, evict: () => void): MemoryShare {
+    return new MemoryShare(limit, evict, this.#unauthorized, this.#authorized);
   }
 }
 
@@ -107,19 +107,19 @@ class Pool {
 /** The memory that a process holds for one peer. */
 export class MemoryShare {
   readonly #evict: () => void;
-  readonly #afterRight: Pool;
+  readonly #authorized: Pool;
   #pool: Pool;
   #limit: number;
   #held = 0;
   #isClosed = false;
   #isPinned = false;
 
-  /** `afterRight` = the pool in which the share counts once the peer is authorized. */
-  constructor(limit: number, evict: () => void, pool: Pool, afterRight = pool) {
+  /** `authorized` = the pool of the share once the peer is authorized. */
+  constructor(limit: number, evict: () => void, pool: Pool, authorized = pool) {
     this.#limit = limit;
     this.#evict = evict;
     this.#pool = pool;
-    this.#afterRight = afterRight;
+    this.#authorized = authorized;
   }
 
   /** Bytes that this peer holds. */
@@ -142,10 +142,10 @@ export class MemoryShare {
   /**
    * Moves the share of a peer that is now authorized to the authorized pool, with a limit of `limit` bytes.
    */
-  prove(limit: number): void {
+  authorize(limit: number): void {
     const held = this.#held;
     this.#set(0);
-    this.#pool = this.#afterRight;
+    this.#pool = this.#authorized;
     this.#limit = limit;
     this.#set(held);
   }

@@ -6,7 +6,7 @@ import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
-import { deletePayload, putPayload } from '../blocks/payloads.ts';
+import { putPayloads, releasePayload } from '../blocks/payloads.ts';
 import { announce } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
@@ -98,7 +98,7 @@ export async function prepareAppend(
   const [{ first, bytesIn }, , , before] = await beforeStoring(
     Promise.all([
       takeNumbers(table, log, { count: messages.length, bytes, now }),
-      putPayload(table, log, pieces, now),
+      putPayloads(table, log, pieces, now),
       // Noted before the write, so that a crash leaves no message that never comes due, and again after it, since
       // an activation in between may have found nothing.
       dueAt === undefined ? undefined : noteDue(context, log, dueAt),
@@ -141,7 +141,7 @@ export async function prepareAppend(
     },
     refused: () => {
       for (const { payload } of packed) {
-        context.background(() => deletePayload(table, log, payload));
+        context.background(() => releasePayload(table, log, payload));
       }
     },
   };

@@ -1,20 +1,20 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
-import { readHead } from '../scheduling/partition-header.ts';
+import { readPartitionHeader } from '../scheduling/partition-header.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
- * Whether an entity can take `bytes` more under its limit. It measures the entity only if the bytes stored since the last
+ * Whether `bytes` more fit into an entity's quota, and an upper bound of its size, bytes. It measures the entity only if the bytes stored since the last
  * measurement could have filled it, so it usually costs nothing, and it misses only what other processes send at this
  * moment. Partitions to which this process never sent are unknown, so it measures as soon as the known partitions could
  * have filled their share.
  */
-export async function hasRoom(
+export async function fitsQuota(
   context: StoreContext,
   entity: Entity,
   { bytes, limit }: { readonly bytes: number; readonly limit: number },
   measure: () => Promise<number>,
-): Promise<{ readonly isRoom: boolean; readonly size: number }> {
+): Promise<{ readonly fits: boolean; readonly size: number }> {
   const { sizeEstimate, table } = context;
   const logs = Array.from({ length: partitionsOf(entity) }, (_, partition) =>
     logOf(entity, 'main', partition),
@@ -23,11 +23,11 @@ export async function hasRoom(
   const known = logs.filter((log) => sizeEstimate.knows(log)).length;
   const partOfLimit = (limit * Math.max(1, known)) / logs.length;
   if (atMost() + bytes > partOfLimit && !logs.every((log) => sizeEstimate.isFresh(log))) {
-    const heads = await Promise.all(logs.map((log) => readHead(table, log)));
+    const headers = await Promise.all(logs.map((log) => readPartitionHeader(table, log)));
     const size = await measure();
     for (const [i, log] of logs.entries()) {
-      sizeEstimate.noteMeasurement(log, i === 0 ? size : 0, heads[i]?.bytesIn ?? 0);
+      sizeEstimate.noteMeasurement(log, i === 0 ? size : 0, headers[i]?.bytesIn ?? 0);
     }
   }
-  return { isRoom: atMost() + bytes <= limit, size: atMost() };
+  return { fits: atMost() + bytes <= limit, size: atMost() };
 }

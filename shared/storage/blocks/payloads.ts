@@ -9,8 +9,8 @@ import { payloadKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { decodeMessages, unpackProperties } from './message-codec.ts';
 
-/** Writes payload items. No block refers to them yet, so a crash leaves only orphans. */
-export async function putPayload(
+/** Writes the items of payloads. No block refers to them yet, so a crash leaves only orphans. */
+export async function putPayloads(
   table: Table,
   log: Log,
   pieces: readonly { readonly reference: string; readonly parts: readonly Uint8Array[] }[],
@@ -31,11 +31,11 @@ export async function putPayload(
 }
 
 /**
- * Deletes the payload of a block, after the last slot that referred to it was removed. A payload that other
- * blocks share is deleted with its last reference. The references are a set, so removing one twice is
- * removing it once: a lost answer or a crash may leave garbage, but never a block without its payload.
+ * Releases the payload of a block whose last slot was removed: deletes the payload, or removes one reference if other
+ * blocks share it; the last reference deletes it. The references are a set, so removing one twice is removing it once: a
+ * lost answer or a crash may leave garbage, but never a block without its payload.
  */
-export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
+export async function releasePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
   const { reference, sharedIn, sharedAs } = place;
   if (reference === undefined) return;
   const keys = payloadKeys(log, place);

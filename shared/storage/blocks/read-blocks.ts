@@ -10,7 +10,7 @@ import {
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { fromBlockItem } from './block-item.ts';
-import { deletePayload } from './payloads.ts';
+import { releasePayload } from './payloads.ts';
 
 /** The key of a block in its log. */
 export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemKey {
@@ -45,7 +45,7 @@ export async function deleteEmptyBlock(
   block: Block,
 ): Promise<void> {
   const deleted = await deleteIfEmpty(context.table, keyOf(log, block));
-  if (deleted) context.background(() => deletePayload(context.table, log, block.payload));
+  if (deleted) context.background(() => releasePayload(context.table, log, block.payload));
 }
 
 /** Whether this call deleted the block; only then may it release the payload. */

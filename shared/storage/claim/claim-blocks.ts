@@ -7,7 +7,7 @@ import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
@@ -180,7 +180,7 @@ async function write(
     : table.update(key, blockUpdate(changes));
   const written = await orLookedUp(table, key, writing);
   if (isRemoval && written.done) {
-    context.background(() => deletePayload(table, log, block.payload));
+    context.background(() => releasePayload(table, log, block.payload));
   }
   return written;
 }

@@ -8,7 +8,7 @@ import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
-import { deletePayload, loadMessages } from '../blocks/payloads.ts';
+import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { decided, isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
@@ -63,7 +63,7 @@ export async function receiveDeferred(
   const isClaimed = await orLocked(context, log, blocks, isLocking ? tag : undefined, claiming);
   if (!isClaimed) throw notLocked();
   return blocks.map((block) => {
-    if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
+    if (!isLocking) context.background(() => releasePayload(table, log, block.payload));
     const slot = slotOf(block, 0);
     const seen = toReceivedMessage(log, block, 0, loaded.at(block, 0), request.rules);
     return {

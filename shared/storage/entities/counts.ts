@@ -10,7 +10,7 @@ import { fromBlockItem } from '../blocks/block-item.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from '../schema/entity-keys.ts';
-import { headKey, logKey, sessionOf } from '../schema/message-keys.ts';
+import { headerKey, logKey, sessionOf } from '../schema/message-keys.ts';
 import { readAllSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 
@@ -76,12 +76,12 @@ export class DynamoCounts implements EntityCounts {
   /** The last send, or the last use that was stored or that this process saw, epoch ms; 0 = none. */
   async #lastUse(entity: Entity, partitions: readonly number[]): Promise<number> {
     const { accessedAt = 0 } = entity;
-    const heads = await Promise.all(
+    const headers = await Promise.all(
       partitions.map((partition) =>
-        this.#messages.get(headKey(entity.id, partition), { consistent: false }),
+        this.#messages.get(headerKey(entity.id, partition), { consistent: false }),
       ),
     );
-    const sent = heads.map((head) => Number(head?.['a']?.N ?? 0));
+    const sent = headers.map((header) => Number(header?.['a']?.N ?? 0));
     return Math.max(accessedAt, this.#usedAt(entity) ?? 0, ...sent);
   }
 

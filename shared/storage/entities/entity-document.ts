@@ -3,16 +3,16 @@ import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
-import { headKey } from '../schema/message-keys.ts';
+import { headerKey } from '../schema/message-keys.ts';
 
 /** The keys of the partition headers of an entity. */
-export function headKeys(entity: Entity): readonly ItemKey[] {
-  return partitionNumbers(entity).map((partition) => headKey(entity.id, partition));
+export function headerKeys(entity: Entity): readonly ItemKey[] {
+  return partitionNumbers(entity).map((partition) => headerKey(entity.id, partition));
 }
 
 /** The writes that create the partition headers of a new entity. */
 export function newHeads(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
-  return headKeys(entity).map((key) => ({
+  return headerKeys(entity).map((key) => ({
     Put: {
       TableName: messagesTable,
       Item: { ...key, n: 0 },

@@ -35,7 +35,7 @@ export function removalOf(
 }
 
 /** Deletes a partition's header, without which nothing can be sent; it holds the time of the last send. */
-export function headRemovalOf(table: string, key: ItemKey, idleSince: number): DocumentWrite {
+export function headerRemovalOf(table: string, key: ItemKey, idleSince: number): DocumentWrite {
   const onlyIdle = {
     ConditionExpression: 'attribute_not_exists(a) OR a <= :since',
     ExpressionAttributeValues: { ':since': idleSince },

@@ -14,8 +14,8 @@ import {
   topLevelKey,
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
-import { fromDocument, headKeys, newEntity, newHeads, topicCheck } from './entity-document.ts';
-import { ANY_TIME, headRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
+import { fromDocument, headerKeys, newEntity, newHeads, topicCheck } from './entity-document.ts';
+import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
 /** The dependencies of `DynamoEntityStore`. */
@@ -227,15 +227,15 @@ export class DynamoEntityStore implements EntityStore {
     const { table, messagesTable, namespace } = this.#settings;
     const place = await this.#placeOf(entity.key);
     if (place === undefined) return false;
-    const heads = headKeys(entity);
+    const headers = headerKeys(entity);
     const writes = [
       removalOf(table.name, place.key, entity, idleSince),
-      ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
+      ...headers.map((header) => headerRemovalOf(messagesTable, header, idleSince)),
       tombstonePut(table.name, namespace, {
         name: entity.id,
         removedAt: now,
         entity,
-        partitions: heads.length,
+        partitions: headers.length,
       }),
     ];
     const isGone = async () => (await this.read(entity.key))?.id !== entity.id;

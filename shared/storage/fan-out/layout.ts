@@ -8,11 +8,11 @@ import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { payloadName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
-import { putPayload, referencesItem } from '../blocks/payloads.ts';
+import { putPayloads, referencesItem } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item } from '../dynamodb/table.ts';
-import { headKey, payloadCollection } from '../schema/message-keys.ts';
+import { headerKey, payloadCollection } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { ascending, type Chunk, cutChunks, type Portion } from './layout-chunks.ts';
 
@@ -48,7 +48,7 @@ export async function layOut(
   const families = new Map<string, Delivery[]>();
   await forEachInTurns(context.workTurns, peer, deliveries, (delivery) => {
     // Each partition numbers its messages itself.
-    const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
+    const family = headerKey(delivery.to.counterId, delivery.to.partition).pk;
     const known = families.get(family);
     if (known === undefined) families.set(family, [delivery]);
     else known.push(delivery);
@@ -221,7 +221,7 @@ async function putShared(
   const now = context.clock.now();
   const count: Item = referencesItem(payloadCollection(owner), reference, references, now);
   await Promise.all([
-    putPayload(context.table, owner, [{ reference, parts: pieces }], now),
+    putPayloads(context.table, owner, [{ reference, parts: pieces }], now),
     context.table.put(count),
   ]);
 }
@@ -239,7 +239,7 @@ async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace
   });
   const { reference } = payload;
   if (reference !== undefined) {
-    await putPayload(context.table, to, [{ reference, parts }], context.clock.now());
+    await putPayloads(context.table, to, [{ reference, parts }], context.clock.now());
   }
   return payload;
 }

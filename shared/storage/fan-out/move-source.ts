@@ -1,6 +1,6 @@
 import type { MoveSource, StoredBatch } from '../../broker/ports/deliveries.ts';
 import { removalOf } from '../blocks/block-removal.ts';
-import { deletePayload, loadMessages } from '../blocks/payloads.ts';
+import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 
@@ -39,7 +39,7 @@ export function prepareRemoval(
     done: () => {
       for (const { block, slots } of taken) {
         if (slots.length < block.slots.size) continue;
-        background(() => deletePayload(table, log, block.payload));
+        background(() => releasePayload(table, log, block.payload));
       }
     },
   };

@@ -3,7 +3,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { announce as announceBlock } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
@@ -86,7 +86,7 @@ export async function prepareDeliveries(
     },
     refused: () => {
       for (const { to, block } of placed) {
-        context.background(() => deletePayload(table, to, block.payload));
+        context.background(() => releasePayload(table, to, block.payload));
       }
     },
   };

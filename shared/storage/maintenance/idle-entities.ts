@@ -3,7 +3,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, forwardsMessages, partitionsOf } from '../../domain/entities/entity.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { TOUCH_EVERY_MS } from '../entities/activity.ts';
-import { readHead } from '../scheduling/partition-header.ts';
+import { readPartitionHeader } from '../scheduling/partition-header.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
@@ -45,7 +45,7 @@ async function isKeptByMessages(
 ): Promise<boolean> {
   for (let partition = 0; partition < partitionsOf(entity); partition++) {
     const log = logOf(entity, 'main', partition);
-    const { sentAt } = await readHead(context.table, log);
+    const { sentAt } = await readPartitionHeader(context.table, log);
     if (sentAt !== undefined && sentAt > idleSince) return true;
     const scheduled = await readBlocks(context, log, {
       from: blockSortKey('scheduled', 0n),

@@ -3,13 +3,13 @@ import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { deletePayload, payloadKeys } from '../blocks/payloads.ts';
+import { payloadKeys, releasePayload } from '../blocks/payloads.ts';
 import { type Item, type ItemKey, keyItem, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
 import {
-  headKey,
+  headerKey,
   logKey,
   payloadCollection,
   readyCollection,
@@ -130,7 +130,7 @@ async function clearLog({ context }: SweepDependencies, log: Log, limit: number)
     for (const { key, payload } of blocks.filter(isShared)) {
       const written = await table.delete(key, { ReturnValues: 'ALL_OLD' });
       if (written.done && written.item !== undefined) {
-        await deletePayload(table, log, payload);
+        await releasePayload(table, log, payload);
       }
     }
   });
@@ -203,8 +203,8 @@ async function removeChildren(
     // The tombstone first: a crash in between only writes it twice.
     const child = { removedAt: clock.now(), entity, partitions };
     await documents.put({ pk: tombstonesCollection(namespace), sk: id, ...child });
-    const heads = Array.from({ length: partitions }, (_, partition) => headKey(id, partition));
-    await deleteAll(context, heads);
+    const headers = Array.from({ length: partitions }, (_, partition) => headerKey(id, partition));
+    await deleteAll(context, headers);
     await documents.delete({ pk: String(pk), sk: String(sk) });
     done++;
   }

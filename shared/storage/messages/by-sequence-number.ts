@@ -4,7 +4,7 @@ import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { isHeld, unlocked } from '../../domain/blocks/slot.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import { afterStoring, decided } from '../dynamodb/errors.ts';
 import { activateDue } from '../scheduling/activate.ts';
@@ -113,7 +113,7 @@ export async function removeByNumber(
     }
     const written = await table.delete(keyOf(log, block), blockDelete([seen]));
     if (!decided(written)) return false;
-    context.background(() => deletePayload(table, log, block.payload));
+    context.background(() => releasePayload(table, log, block.payload));
     return true;
   });
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { removalOf } from '../blocks/block-removal.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
@@ -50,7 +50,7 @@ async function* removals(
       if (!decided(outcome)) continue;
       left -= slots.length;
       if (slots.length === block.slots.size) {
-        context.background(() => deletePayload(context.table, log, block.payload));
+        context.background(() => releasePayload(context.table, log, block.payload));
       }
       yield slots.length;
     }

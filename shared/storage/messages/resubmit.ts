@@ -8,7 +8,7 @@ import { payloadName } from '../append/append.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
-import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
+import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts';
 import { announce, readBlocks } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
@@ -130,7 +130,7 @@ async function resubmitSlots(
   );
   const [{ first }] = await Promise.all([
     takeNumbers(table, to, { count: messages.length, bytes: 0, now }),
-    putPayload(table, to, pieces, now),
+    putPayloads(table, to, pieces, now),
   ]);
   const arrivals = packed.map(({ to: log, dueAt: _, parts: __, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
@@ -152,11 +152,11 @@ async function resubmitSlots(
     },
     done: () => {
       if (slots.length < block.slots.size) return;
-      context.background(() => deletePayload(table, from, block.payload));
+      context.background(() => releasePayload(table, from, block.payload));
     },
     refused: () => {
       for (const { payload } of packed) {
-        context.background(() => deletePayload(table, to, payload));
+        context.background(() => releasePayload(table, to, payload));
       }
     },
   };

@@ -7,7 +7,7 @@ import { payloadName } from '../append/append.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-blocks.ts';
-import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
+import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
@@ -18,7 +18,7 @@ import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Due } from './due-times.ts';
 import { raiseDue, readDues } from './next-due.ts';
-import { readHead, takeNumbers } from './partition-header.ts';
+import { readPartitionHeader, takeNumbers } from './partition-header.ts';
 
 /** A transaction takes this many due blocks and the blocks that they become. */
 const BLOCKS_PER_TRANSACTION = 45;
@@ -79,9 +79,9 @@ async function forEachDue(
 ): Promise<boolean> {
   if (log.subQueue !== 'main' || context.dueTimes.isDue(logKey(log), now) === false) return false;
   const readAt = context.dueTimes.now();
-  const head = await readHead(context.table, log);
-  if (head.nextDueAt === undefined || head.nextDueAt > now) {
-    context.dueTimes.note(logKey(log), head.nextDueAt, readAt);
+  const header = await readPartitionHeader(context.table, log);
+  if (header.nextDueAt === undefined || header.nextDueAt > now) {
+    context.dueTimes.note(logKey(log), header.nextDueAt, readAt);
     return false;
   }
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -89,7 +89,7 @@ async function forEachDue(
     if (dues.length === 0) break;
     await activateRound(context, log, dues, activate);
   }
-  await raiseDue(context, log, head);
+  await raiseDue(context, log, header);
   return true;
 }
 
@@ -143,7 +143,7 @@ async function activateTogether(
   );
   const [{ first }] = await Promise.all([
     takeNumbers(table, log, { count, bytes: 0, now }),
-    putPayload(table, log, pieces, now),
+    putPayloads(table, log, pieces, now),
   ]);
   const arrivals = packed.map(({ to, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
@@ -165,7 +165,7 @@ async function activateTogether(
     },
     refused: () => {
       for (const { payload, parts } of packed) {
-        if (parts.length > 0) context.background(() => deletePayload(table, log, payload));
+        if (parts.length > 0) context.background(() => releasePayload(table, log, payload));
       }
     },
   };

@@ -3,7 +3,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { removalOf } from '../blocks/block-removal.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { findByNumber } from '../messages/find-by-number.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -27,7 +27,7 @@ export async function cancelScheduled(
     if (!decided(outcome)) continue;
     for (const { block, slots } of cancellations) {
       if (slots.length < block.slots.size) continue;
-      context.background(() => deletePayload(context.table, log, block.payload));
+      context.background(() => releasePayload(context.table, log, block.payload));
     }
     return;
   }

@@ -2,7 +2,12 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Due, fromDueItem } from './due-times.ts';
-import { type Head, lowerNextDue, raiseNextDue, readHead } from './partition-header.ts';
+import {
+  lowerNextDue,
+  type PartitionHeader,
+  raiseNextDue,
+  readPartitionHeader,
+} from './partition-header.ts';
 
 /** Keeps the next due time of a log in its partition's header and in the due-work index. */
 
@@ -14,9 +19,13 @@ const RAISE_TRIES_MAX = 4;
  * meanwhile, it looks again: that send may have added due work only for an earlier due time. After a purge the header
  * belongs to the new log and is left alone.
  */
-export async function raiseDue(context: StoreContext, log: Log, seen: Head): Promise<void> {
+export async function raiseDue(
+  context: StoreContext,
+  log: Log,
+  seen: PartitionHeader,
+): Promise<void> {
   const { table, dueTimes, addDueWork } = context;
-  let head = seen;
+  let header = seen;
   for (let tries = 0; tries < RAISE_TRIES_MAX; tries++) {
     // Checked after the header was read, because messages in a new log of the entity are not seen here.
     if (!(await context.isCurrent(log))) return;
@@ -24,17 +33,17 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
     const [next] = await readDues(context, log, DUE_MAX, 1);
     // Due work first: once the header is raised, no process would add it.
     if (next !== undefined) await addDueWork(log, next.dueAt);
-    if (await raiseNextDue(table, log, head, next?.dueAt)) {
+    if (await raiseNextDue(table, log, header, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
       return;
     }
-    const current = await readHead(table, log);
-    if (current.nextDueAt !== head.nextDueAt) {
+    const current = await readPartitionHeader(table, log);
+    if (current.nextDueAt !== header.nextDueAt) {
       // Raised by another process, or by an earlier try with an unknown outcome.
       if (current.nextDueAt !== undefined) await addDueWork(log, current.nextDueAt);
       return;
     }
-    head = current;
+    header = current;
   }
   await addDueWork(log, context.clock.now());
 }

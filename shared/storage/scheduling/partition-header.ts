@@ -2,7 +2,7 @@ import { assert } from '../../domain/assert.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Table } from '../dynamodb/table.ts';
-import { headKey } from '../schema/message-keys.ts';
+import { headerKey } from '../schema/message-keys.ts';
 
 /**
  * The header of a partition, one item that exists exactly as long as its entity:
@@ -13,7 +13,7 @@ import { headKey } from '../schema/message-keys.ts';
  *     a  when numbers were last taken, epoch ms, which is the last send
  *     z  bytes of all messages ever stored
  */
-export interface Head {
+export interface PartitionHeader {
   readonly nextDueAt: number | undefined;
   readonly scheduledTimes: number;
   readonly sentAt: number | undefined;
@@ -21,8 +21,8 @@ export interface Head {
 }
 
 /** Reads the header. One read unit. Throws MessagingEntityNotFound if the entity was deleted. */
-export async function readHead(table: Table, log: Log): Promise<Head> {
-  const item = await table.get(headKey(log.entityId, log.partition), { consistent: true });
+export async function readPartitionHeader(table: Table, log: Log): Promise<PartitionHeader> {
+  const item = await table.get(headerKey(log.entityId, log.partition), { consistent: true });
   if (item === undefined) throw gone();
   return {
     nextDueAt: item['w']?.N === undefined ? undefined : Number(item['w'].N),
@@ -50,7 +50,7 @@ export async function takeNumbers(
   taking: { readonly count: number; readonly bytes: number; readonly now: number },
 ): Promise<TakenNumbers> {
   const { count, bytes, now } = taking;
-  const written = await table.update(headKey(log.counterId, log.partition), {
+  const written = await table.update(headerKey(log.counterId, log.partition), {
     UpdateExpression: 'ADD n :count, z :bytes SET a = :now',
     ConditionExpression: 'attribute_exists(pk)',
     ExpressionAttributeValues: {
@@ -74,7 +74,7 @@ export async function takeNumbers(
  * that. One write unit.
  */
 export async function lowerNextDue(table: Table, log: Log, dueAt: number): Promise<number> {
-  const key = headKey(log.entityId, log.partition);
+  const key = headerKey(log.entityId, log.partition);
   const values = { ':one': { N: '1' }, ':due': { N: String(dueAt) } };
   const lowered = await table.update(key, {
     UpdateExpression: 'ADD y :one SET w = :due',
@@ -102,10 +102,10 @@ export async function lowerNextDue(table: Table, log: Log, dueAt: number): Promi
 export async function raiseNextDue(
   table: Table,
   log: Log,
-  seen: Head,
+  seen: PartitionHeader,
   nextDueAt: number | undefined,
 ): Promise<boolean> {
-  const written = await table.update(headKey(log.entityId, log.partition), {
+  const written = await table.update(headerKey(log.entityId, log.partition), {
     UpdateExpression: nextDueAt === undefined ? 'REMOVE w' : 'SET w = :next',
     ConditionExpression: 'y = :times AND w = :seen',
     ExpressionAttributeValues: {

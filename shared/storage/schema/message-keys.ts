@@ -87,8 +87,8 @@ export function readyInstant(sortKey: string): number {
   return Number.parseInt(sortKey.slice(0, SEQUENCE_DIGITS), 16);
 }
 
-/** The head of a partition: its sequence counter; it exists while the entity does. */
-export function headKey(entityId: string, partition: number): ItemKey {
+/** The header of a partition, with its sequence counter; it exists as long as the entity does. */
+export function headerKey(entityId: string, partition: number): ItemKey {
   return { pk: `${entityId}.${partition}`, sk: 'head' };
 }
 

@@ -1,7 +1,7 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { payloadName } from '../append/append.ts';
-import { putPayload } from '../blocks/payloads.ts';
+import { putPayloads } from '../blocks/payloads.ts';
 import { decided, nextTry } from '../dynamodb/errors.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
@@ -50,7 +50,7 @@ export async function setState(
   const isLarge = bytes !== undefined && bytes.byteLength > INLINE_BYTES_MAX;
   const reference = isLarge ? payloadName(random) : undefined;
   if (reference !== undefined && bytes !== undefined) {
-    await putPayload(table, session, [{ reference, parts: [bytes] }], now);
+    await putPayloads(table, session, [{ reference, parts: [bytes] }], now);
   }
   const discard = (unused: string | undefined) => {
     if (unused === undefined) return;

@@ -10,7 +10,7 @@ import {
 import { text } from '../../domain/messages/property-value.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from '../blocks/block-writes.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
 import type { Leftover } from '../claim/choice.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
@@ -134,5 +134,5 @@ async function drop(
     return;
   }
   const written = await table.delete(keyOf(log, block), blockDelete(removals));
-  if (written.done) context.background(() => deletePayload(table, log, block.payload));
+  if (written.done) context.background(() => releasePayload(table, log, block.payload));
 }

@@ -17,10 +17,10 @@ import { encodeMessages, packProperties } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf } from '../blocks/pack-blocks.ts';
 import {
   decodeOverlay,
-  deletePayload,
   loadMessages,
   type Overlay,
-  putPayload,
+  putPayloads,
+  releasePayload,
 } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
@@ -108,12 +108,12 @@ export async function prepareMove(
     },
     done: () => {
       if (isWhole && !mayTakePayload)
-        context.background(() => deletePayload(table, log, block.payload));
+        context.background(() => releasePayload(table, log, block.payload));
     },
     refused: () => {
       if (mayTakePayload) return;
       for (const one of arrivals) {
-        context.background(() => deletePayload(table, one.to, one.arrived.payload));
+        context.background(() => releasePayload(table, one.to, one.arrived.payload));
       }
     },
   };
@@ -173,7 +173,7 @@ async function copied(
         reference: payloadName(random),
       });
       const { reference } = payload;
-      if (reference !== undefined) await putPayload(table, move.to, [{ reference, parts }], now);
+      if (reference !== undefined) await putPayloads(table, move.to, [{ reference, parts }], now);
       return arrival(block, move, payload);
     }),
   );

@@ -7,7 +7,7 @@ import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
-import { deletePayload } from '../blocks/payloads.ts';
+import { releasePayload } from '../blocks/payloads.ts';
 import { announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
 import { nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
@@ -178,7 +178,7 @@ async function afterwards(
   if (written.item === undefined) return;
   const block = fromBlockItem(written.item);
   if (wasDeleted) {
-    context.background(() => deletePayload(context.table, log, block.payload));
+    context.background(() => releasePayload(context.table, log, block.payload));
     return;
   }
   if (block.slots.size === 0) await deleteEmptyBlock(context, log, block);

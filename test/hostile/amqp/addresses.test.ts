@@ -9,7 +9,7 @@ import { targetOf } from '../../support/raw-session.ts';
 
 /** Names, addresses, hosts and keys, which stay in memory as long as their link or connection. */
 
-const { linkTextLength, hostLength, proofBytes, beforeRight } = BUDGETS.connection;
+const { linkTextLength, hostLength, saslInitBytes, unauthorized } = BUDGETS.connection;
 const TOO_LONG = 'a'.repeat(linkTextLength + 1);
 
 const slashes = (count: number) => `a${'/'.repeat(count)}$management`;
@@ -58,18 +58,18 @@ test('row 1: addresses of links count as memory while they are kept', async (t) 
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const before = fixture.memory.held;
-  for (let handle = 0; handle < beforeRight.links; handle++) {
+  for (let handle = 0; handle < unauthorized.links; handle++) {
     const answers = String(handle).padEnd(linkTextLength, 'x');
     peer.attach(handle, 'receiver', '$cbs', { answers });
   }
-  await turns(5 * beforeRight.links);
-  assert.equal(peer.said('attach').length, beforeRight.links);
+  await turns(5 * unauthorized.links);
+  assert.equal(peer.said('attach').length, unauthorized.links);
   const each = BUDGETS.weights.linkBytes + linkTextLength;
-  assert.ok(fixture.memory.held >= before + beforeRight.links * each);
-  for (let handle = 0; handle < beforeRight.links; handle++) {
+  assert.ok(fixture.memory.held >= before + unauthorized.links * each);
+  for (let handle = 0; handle < unauthorized.links; handle++) {
     peer.say({ kind: 'detach', handle, closed: true });
   }
-  await turns(5 * beforeRight.links);
+  await turns(5 * unauthorized.links);
   assert.equal(fixture.memory.held, before);
 });
 
@@ -105,7 +105,7 @@ test('row 1: a very long name or key is refused', async (t) => {
   const { gateway } = new GatewayFixture(t);
   const peer = new AmqpPeer(gateway);
   t.after(() => peer.lost());
-  const proof = Buffer.from(`\0made up\0${'k'.repeat(proofBytes)}`);
+  const proof = Buffer.from(`\0made up\0${'k'.repeat(saslInitBytes)}`);
   const init = list([symbol('PLAIN'), binary(proof)]);
   peer.take(protocolHeader('sasl'), encodeFrame('sasl', 0, described(0x41n, init)));
   await turns();

@@ -98,7 +98,7 @@ test('row 11: the session of such a link also counts until then', async (t) => {
 test('row 11: with the key of an entity, many links may attach at once', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('sender');
-  const links = 2 * BUDGETS.connection.beforeRight.links;
+  const links = 2 * BUDGETS.connection.unauthorized.links;
   fixture.holdReads();
   for (let handle = 0; handle < links; handle++) peer.attach(handle, 'sender', 'q');
   for (let i = 0; i < links; i++) {

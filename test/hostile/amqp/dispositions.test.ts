@@ -19,7 +19,7 @@ import {
 /** Row 8: one disposition may cover all deliveries that a connection holds. */
 
 const { deliveryBytes } = BUDGETS.weights;
-const { afterRight, deliveriesPerFrame, settlementsAtOnce } = BUDGETS.connection;
+const { authorized, deliveriesPerFrame, settlementsAtOnce } = BUDGETS.connection;
 const PER_CALL = LIMITS.receiveMessages;
 const TURNS_MAX = 100_000;
 
@@ -61,7 +61,7 @@ test('row 8: a disposition of very many deliveries takes several turns, and late
     perTurn.push((held - memory.held) / deliveryBytes);
   }
   const most = Math.max(...perTurn);
-  assert.ok(most <= 1.25 * afterRight.turnFrames * deliveriesPerFrame, `${most} in one turn`);
+  assert.ok(most <= 1.25 * authorized.turnFrames * deliveriesPerFrame, `${most} in one turn`);
   assert.ok(perTurn.length > 1, `${perTurn.length} turns`);
   assert.deepEqual(faults, []);
 });

@@ -7,8 +7,8 @@ import { GatewayFixture } from '../../support/amqp-peer.ts';
 
 /** Row 12: one frame may hold a thousand values, and takes as long as many frames with few. */
 
-const { performativeValues, afterRight } = BUDGETS.connection;
-const FRAMES = afterRight.turnFrames / 2;
+const { performativeValues, authorized } = BUDGETS.connection;
+const FRAMES = authorized.turnFrames / 2;
 
 /** A disposition of a missing delivery, whose state holds many values. */
 function disposition(values: number): Buffer {

@@ -8,7 +8,7 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { MB } from '../../../shared/domain/units.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 
-const { afterRight } = BUDGETS.connection;
+const { authorized } = BUDGETS.connection;
 const LARGE_BYTES = 250_000;
 /** The most messages of this size that one receive returns. */
 const LARGE_COUNT = Math.floor(LIMITS.receiveBytes / LARGE_BYTES);
@@ -50,7 +50,7 @@ test('row 5: the largest message fits into the memory limit of a connection', as
   });
   assert.equal(peer.isDestroyed, false);
   assert.ok(peer.written > bytes, `${peer.written} bytes were written`);
-  assert.ok(most <= afterRight.heldBytes, `${most} bytes were held`);
+  assert.ok(most <= authorized.heldBytes, `${most} bytes were held`);
   assert.deepEqual(faults, []);
   peer.lost();
 });
@@ -196,7 +196,7 @@ test('of evicted connections, few wait for their peers', async () => {
   const most = BUDGETS.process.connectionsCrowdedOut;
   const { gateway } = fakeGateway();
   const strangers: FakePeer[] = [];
-  const crowd = BUDGETS.process.connectionsBeforeRight + most + 10;
+  const crowd = BUDGETS.process.connectionsUnauthorized + most + 10;
   for (let i = 0; i < crowd; i++) strangers.push(FakePeer.unauthorized(gateway));
   await turn();
   assert.equal(strangers.filter(({ isEnded }) => isEnded).length, most + 10);

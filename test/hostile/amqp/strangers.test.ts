@@ -10,7 +10,7 @@ import { watchDecodedValues } from '../../support/decoded-values.ts';
 import { RawAmqp } from '../../support/raw-amqp.ts';
 import { RawSession, sourceOf, targetOf } from '../../support/raw-session.ts';
 
-const { beforeRight, performativeValues } = BUDGETS.connection;
+const { unauthorized, performativeValues } = BUDGETS.connection;
 
 const values = (count: number): AmqpValue => list(Array<AmqpValue>(count).fill(ubyte(7)));
 
@@ -51,22 +51,22 @@ describe('unauthorized AMQP clients', () => {
     const session = stranger(namespace.port);
     await session.raw.hear('begin');
     const keptValues = watchDecodedValues(t);
-    for (let i = 0; i < beforeRight.links; i++) {
+    for (let i = 0; i < unauthorized.links; i++) {
       const properties = values(performativeValues - 100);
       await session.attach('receiver', [sourceOf('$cbs'), targetOf('$cbs')], { properties });
     }
     const { connectionBytes, linkBytes, sessionBytes } = BUDGETS.weights;
-    const least = connectionBytes + sessionBytes + beforeRight.links * linkBytes;
+    const least = connectionBytes + sessionBytes + unauthorized.links * linkBytes;
     await until(() => namespace.memory.held < least + 4096);
     const kept = await keptValues();
-    assert.ok(kept < 100, `${kept} of ${beforeRight.links * performativeValues} values are kept`);
+    assert.ok(kept < 100, `${kept} of ${unauthorized.links * performativeValues} values are kept`);
     session.raw.destroy();
     await until(() => namespace.memory.held === 0);
   });
 
   for (const [what, count] of [
-    ['links', beforeRight.links],
-    ['sessions', beforeRight.sessions],
+    ['links', unauthorized.links],
+    ['sessions', unauthorized.sessions],
   ] as const) {
     test(`row 3: an unauthorized client has at most ${count} ${what}`, async () => {
       const { raw } = stranger(namespace.port);
@@ -88,9 +88,9 @@ describe('unauthorized AMQP clients', () => {
     test(`row 4: a request to ${node} has the limits of unauthorized clients`, async () => {
       const session = stranger(namespace.port);
       const handle = await session.sender(targetOf(node));
-      const large = await session.send(handle, Buffer.alloc(beforeRight.requestBytes + 1));
+      const large = await session.send(handle, Buffer.alloc(unauthorized.requestBytes + 1));
       assert.equal(reasonOf(large), 'amqp:link:message-size-exceeded');
-      const body = list(Array<AmqpValue>(beforeRight.requestValues).fill(NULL));
+      const body = list(Array<AmqpValue>(unauthorized.requestValues).fill(NULL));
       const many = writeSections({ body: [described(SECTION.value, body)] });
       assert.equal(reasonOf(await session.send(handle, many)), 'com.microsoft:argument-error');
       session.raw.destroy();
@@ -120,14 +120,14 @@ describe('unauthorized AMQP clients', () => {
       raw.write(protocolHeader('amqp'));
       return raw;
     };
-    const proved = RawSession.root(namespace.port);
-    await proved.raw.hear('begin');
-    const all = Array.from({ length: BUDGETS.process.connectionsBeforeRight }, open);
+    const authorized = RawSession.root(namespace.port);
+    await authorized.raw.hear('begin');
+    const all = Array.from({ length: BUDGETS.process.connectionsUnauthorized }, open);
     await until(() => all.every((raw) => raw.isGreeted));
     all.push(open());
     const [oldest] = all;
     assert.equal((await oldest?.hear('close'))?.error?.condition, 'amqp:resource-limit-exceeded');
-    await proved.sender(targetOf('$cbs'));
-    for (const raw of [...all, proved.raw]) raw.destroy();
+    await authorized.sender(targetOf('$cbs'));
+    for (const raw of [...all, authorized.raw]) raw.destroy();
   });
 });

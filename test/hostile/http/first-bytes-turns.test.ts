@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { Protocols } from '../../../server/protocols.ts';
 import { makeCertificate } from '../../../server/tls/make-certificate.ts';
-import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { proxyHeader } from '../../support/proxy-header.ts';
 import { mostInOneTurn } from '../../support/turn-counting-server.ts';
@@ -44,7 +44,7 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
     certificate: () => certificate,
     firstBytesMs: 10_000,
     admit: isBehindLoadBalancer ? look : undefined,
-    unproved: new UnprovedConnections(),
+    unauthorized: new UnauthorizedConnections(),
   });
   let accepted = 0;
   let closed = 0;

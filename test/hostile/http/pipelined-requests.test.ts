@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../../local/server.ts';
+import { noteAuthorized } from '../../../shared/domain/budgets/authorized-requests.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
 
 const { headerFieldBytes } = BUDGETS.weights;
 /** What a request with one field counts in addition to its bytes. */
@@ -24,7 +24,7 @@ function answering() {
     fetch: (request: Request) =>
       new Promise<Response>((resolve) => {
         const path = new URL(request.url).pathname;
-        if (path !== UNAUTHORIZED) noteProvedRight(request);
+        if (path !== UNAUTHORIZED) noteAuthorized(request);
         asked.push({ path, answer: (body) => resolve(new Response(body)) });
         wake();
       }),

@@ -7,9 +7,9 @@ import { LimitedApp } from '../../../gateway/request-limits.ts';
 import { startServer } from '../../../local/server.ts';
 import { noteClientAddress } from '../../../server/client-address.ts';
 import type { WebApp } from '../../../server/server.ts';
-import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
-import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
+import { noteAuthorized } from '../../../shared/domain/budgets/authorized-requests.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
 import { httpDependencies, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
 
@@ -30,15 +30,15 @@ async function serve(t: TestContext, app: WebApp) {
   const { memory } = dependencies;
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
-  const deleted = t.mock.method(UnprovedConnections.prototype, 'delete').mock;
+  const deleted = t.mock.method(UnauthorizedConnections.prototype, 'delete').mock;
   // The server removes each connection from its list and adds it again once its protocol is known.
-  const proved = () =>
+  const authorized = () =>
     deleted.callCount() - new Set(deleted.calls.map(({ arguments: [socket] }) => socket)).size;
-  return { port: server.port, proved };
+  return { port: server.port, authorized };
 }
 
 test('row 26: a connection is authorized by its first token with a valid signature, and not before', async (t) => {
-  const { port, proved } = await serve(t, startApp().app);
+  const { port, authorized } = await serve(t, startApp().app);
   const unauthorized = [
     ...PUBLIC.map((path) => requestText(`GET ${path}`)),
     requestText('GET /health', HONEST),
@@ -47,12 +47,12 @@ test('row 26: a connection is authorized by its first token with a valid signatu
   ];
   const { statuses } = await rawHttp(port, unauthorized);
   assert.deepEqual(statuses, [200, 200, 200, 200, 401, 404]);
-  assert.equal(proved(), 0);
+  assert.equal(authorized(), 0);
   // An error response authorizes the connection as well.
   for (const path of ['q', 'missing']) {
     await rawHttp(port, [requestText(`POST /${path}/messages`, HONEST, 'x')]);
   }
-  assert.equal(proved(), 2);
+  assert.equal(authorized(), 2);
 });
 
 test('row 26: a connection is authorized as soon as one of its requests is, before the answer', async (t) => {
@@ -62,13 +62,13 @@ test('row 26: a connection is authorized as soon as one of its requests is, befo
     const [answer] = await once(requests, 'answer');
     return answer;
   };
-  const { port, proved } = await serve(t, { fetch });
+  const { port, authorized } = await serve(t, { fetch });
   const asked = once(requests, 'asked');
   const heard = rawHttp(port, [requestText('DELETE /q/messages/head?timeout=60', HONEST)]);
   const [request] = await asked;
-  assert.equal(proved(), 0);
-  noteProvedRight(request);
-  assert.equal(proved(), 1);
+  assert.equal(authorized(), 0);
+  noteAuthorized(request);
+  assert.equal(authorized(), 1);
   requests.emit('answer', new Response(null, { status: 204 }));
   assert.deepEqual((await heard).statuses, [204]);
 });

@@ -10,7 +10,7 @@ import { mostInOneTurn, PROVING, serveCountingTurns } from '../../support/turn-c
 
 /** Row 27: one chunk of a connection may hold two thousand requests, and node:http begins all of them. */
 
-const { turnPieces, turnPiecesBeforeRight } = BUDGETS;
+const { turnPieces, turnPiecesUnauthorized } = BUDGETS;
 /** The bytes of one read of a socket, and of a body in the test. */
 const CHUNK_BYTES = 64 * KB;
 const READ_BYTES = 16 * KB;
@@ -48,7 +48,7 @@ for (const isTls of [false, true]) {
     assert.equal(begun.length, sockets.length * each);
     // Some are parsed when they are read, others later in the same turn.
     const most = mostInOneTurn(parsed);
-    assert.ok(most <= 2 * turnPiecesBeforeRight, `${most} in one turn`);
+    assert.ok(most <= 2 * turnPiecesUnauthorized, `${most} in one turn`);
   });
 }
 
@@ -59,13 +59,13 @@ test('row 27: on authorized connections more requests begin in each turn, but no
   for (const socket of sockets) socket.write(pipelined(5, PROVING));
   await all;
   const most = mostInOneTurn(parsed);
-  assert.ok(most > 2 * turnPiecesBeforeRight, `${most} in one turn`);
+  assert.ok(most > 2 * turnPiecesUnauthorized, `${most} in one turn`);
   assert.ok(most <= 2 * turnPieces, `${most} in one turn`);
 });
 
 test('row 27: a connection with many requests does not delay connections with one', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
-  const sockets = await clients(4 * turnPiecesBeforeRight);
+  const sockets = await clients(4 * turnPiecesUnauthorized);
   const [first] = sockets;
   assert.ok(first);
   const all = Promise.all(sockets.map((socket) => answered(socket, socket === first ? 500 : 1)));
@@ -84,7 +84,7 @@ test('row 27: of requests for WebSockets, a few are parsed in each turn', async 
   await all;
   assert.equal(parsed.length, sockets.length);
   const most = mostInOneTurn(parsed);
-  assert.ok(most <= 2 * turnPiecesBeforeRight, `${most} in one turn`);
+  assert.ok(most <= 2 * turnPiecesUnauthorized, `${most} in one turn`);
 });
 
 test('row 27: a request that node:http itself answers counts as any other', async (t) => {
@@ -124,7 +124,7 @@ test('row 27: input that unauthorized clients send ahead takes no room from an a
   const [honest] = await clients(1, '', PROVING);
   assert.ok(honest);
   // The room of all unauthorized clients together.
-  assert.ok(memory.openBeforeRight(64 * KB, assert.fail).hold(64 * KB));
+  assert.ok(memory.openUnauthorized(64 * KB, assert.fail).hold(64 * KB));
   const answers = answered(honest, 50);
   honest.write(pipelined(50, PROVING));
   assert.equal(await answers, 50);

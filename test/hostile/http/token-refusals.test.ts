@@ -34,9 +34,9 @@ test('row 11: only an existing rule grants a right, and refusals are counted', a
     await assert.rejects(authorization.putToken('q', token('/q', 'root', { key: `guess ${i}` })));
     assert.equal(authorization.refusalPauseMs > 0, i > BUDGETS.connection.refusalsAtOnce);
   }
-  assert.deepEqual([counts.proved, counts.closed], [0, 0]);
+  assert.deepEqual([counts.authorized, counts.closed], [0, 0]);
   await authorization.putToken('q', token('/q', 'own'));
-  assert.deepEqual([counts.proved > 0, counts.closed], [true, 0]);
+  assert.deepEqual([counts.authorized > 0, counts.closed], [true, 0]);
   await assert.rejects(authorization.putToken('q', 'nonsense'));
   assert.equal(counts.closed, 1);
 });
@@ -46,7 +46,7 @@ test('row 11: an unknown name and key count as a refusal when they are used', as
   assert.equal(await authorization.offerKey('own', 'guess'), true);
   authorization.opened('localhost');
   for (let i = 0; i < BUDGETS.connection.refusals; i++) assert.equal(await may('q', 'Send'), false);
-  assert.deepEqual([counts.proved, counts.closed], [0, 1]);
+  assert.deepEqual([counts.authorized, counts.closed], [0, 1]);
 });
 
 test('row 11: a key with a name that no token can hold counts as a refusal as well', async () => {
@@ -55,7 +55,7 @@ test('row 11: a key with a name that no token can hold counts as a refusal as we
     assert.equal(await authorization.offerKey(name, 'guess'), true);
     authorization.opened('localhost');
     for (let i = 0; i < BUDGETS.connection.refusals; i++) await may('q', 'Send');
-    assert.deepEqual([counts.proved, counts.closed], [0, 1]);
+    assert.deepEqual([counts.authorized, counts.closed], [0, 1]);
   }
 });
 

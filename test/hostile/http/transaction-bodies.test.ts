@@ -18,7 +18,7 @@ import { startBroker } from '../../support/start-broker.ts';
 
 const KB = 1024;
 const MB = 1024 * KB;
-const UNPROVED_BYTES = BUDGETS.connection.beforeRight.requestBytes;
+const UNAUTHORIZED_BYTES = BUDGETS.connection.unauthorized.requestBytes;
 
 function startTransactions() {
   const dependencies = httpDependencies({
@@ -64,8 +64,8 @@ for (const [who, authorization, status, sentence, readMax] of [
   ],
   ['a token of an unknown rule for a queue', token('/q', 'nobody'), 401, /40103/, 0],
   ['a token without the right', token('/q', 'manager'), 401, /claim\(s\) are required/, 0],
-  ['a made-up token', token('', 'nobody'), 401, /40103: .*at most 65536 bytes/, UNPROVED_BYTES],
-  ['a token for a missing queue', token('/none', 'sender'), 401, /40103/, UNPROVED_BYTES],
+  ['a made-up token', token('', 'nobody'), 401, /40103: .*at most 65536 bytes/, UNAUTHORIZED_BYTES],
+  ['a token for a missing queue', token('/none', 'sender'), 401, /40103/, UNAUTHORIZED_BYTES],
 ] as const) {
   test(`row 2: with ${who}, at most ${readMax} bytes are read`, async () => {
     const asked = await askEndlessly(authorization);
@@ -94,7 +94,7 @@ test('row 2: a body with too large a Content-Length is not read at all', async (
     method: 'POST',
     headers: {
       authorization: token('', 'nobody'),
-      'content-length': String(UNPROVED_BYTES + 1),
+      'content-length': String(UNAUTHORIZED_BYTES + 1),
     },
     body: body.stream,
     duplex: 'half',

@@ -5,9 +5,9 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'a send does not wait for its payload',
     room: 'storage',
-    find: 'takeNumbers(table, log, { count: messages.length, bytes, now }), putPayload(table, log, pieces, now),',
+    find: 'takeNumbers(table, log, { count: messages.length, bytes, now }), putPayloads(table, log, pieces, now),',
     replace: `takeNumbers(table, log, { count: messages.length, bytes, now }),
-      context.background(() => putPayload(table, log, pieces, now)),`,
+      context.background(() => putPayloads(table, log, pieces, now)),`,
     harm: 'A message that was acknowledged has no body.',
     needs:
       'Messages of some kilobytes that do not compress; a receive right after the send, or a process that ends or is throttled after its answer.',

@@ -5,7 +5,7 @@ import { Intake } from '../../../amqp/endpoint/intake.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
 const FRAME_MS = 1;
-const { beforeRight, afterRight } = BUDGETS.connection;
+const { unauthorized, authorized } = BUDGETS.connection;
 
 /** An event loop whose turns the test ends; a frame takes a millisecond. */
 class Loop {
@@ -34,8 +34,8 @@ class Loop {
 }
 
 const KINDS = [
-  { who: 'unauthorized connections', isAuthorized: false, turnMs: beforeRight.turnMs },
-  { who: 'authorized connections', isAuthorized: true, turnMs: afterRight.turnMs },
+  { who: 'unauthorized connections', isAuthorized: false, turnMs: unauthorized.turnMs },
+  { who: 'authorized connections', isAuthorized: true, turnMs: authorized.turnMs },
 ] as const;
 
 for (const { who, isAuthorized, turnMs } of KINDS) {
@@ -70,7 +70,7 @@ for (const { who, isAuthorized, turnMs } of KINDS) {
 
 test('a single connection with much input continues in every turn, until its own turn is over', () => {
   const loop = new Loop();
-  const turnFrames = afterRight.turnMs / FRAME_MS;
+  const turnFrames = authorized.turnMs / FRAME_MS;
   const busy = loop.connection(5 * turnFrames, { isAuthorized: true, turnFrames });
   busy.advance();
   for (let turn = 1; turn < 5; turn++) {
@@ -84,7 +84,7 @@ test('unauthorized connections have their turns one after the other', () => {
   const loop = new Loop();
   const [hostile, honest] = [loop.connection(1000, { turnFrames: 2 }), loop.connection(1)];
   hostile.advance();
-  loop.ms += beforeRight.turnMs;
+  loop.ms += unauthorized.turnMs;
   honest.advance();
   assert.equal(honest.left, 1);
   loop.endTurn();

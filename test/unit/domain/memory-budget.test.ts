@@ -20,10 +20,10 @@ test('a share holds no more than its limit, and the process counts all shares', 
 
 test('a share may hold more once its peer is authorized', () => {
   const budget = new MemoryBudget(100);
-  const share = budget.openBeforeRight(10, never);
+  const share = budget.openUnauthorized(10, never);
   assert.equal(share.hold(11), false);
   assert.equal(share.hold(8), true);
-  share.prove(20);
+  share.authorize(20);
   assert.equal(share.hold(12), true);
   assert.deepEqual([share.held, budget.held, budget.free], [20, 20, 80]);
   share.close();
@@ -36,7 +36,7 @@ test('unauthorized peers compete for a pool of their own, and take nothing from 
   assert.equal(honest.hold(790), true);
   const evicted: number[] = [];
   const unauthorized = Array.from({ length: 30 }, (_, index) =>
-    budget.openBeforeRight(50, () => evicted.push(index)),
+    budget.openUnauthorized(50, () => evicted.push(index)),
   );
   for (const [index, one] of unauthorized.entries()) {
     one.hold(index === 3 ? 20 : 10);
@@ -132,16 +132,16 @@ test('pinned and other shares are not refused as long as the others hold little'
 test('a closed share may leave a rest behind, which counts in the same pool', () => {
   const budget = new MemoryBudget(800);
   const evicted: string[] = [];
-  const proved = budget.open(800, never);
-  proved.hold(500);
-  const rest = proved.leave(300, () => evicted.push('rest'));
-  assert.deepEqual([proved.held, rest.held, budget.free], [0, 300, 500]);
-  assert.equal(proved.hold(1), false);
+  const authorized = budget.open(800, never);
+  authorized.hold(500);
+  const rest = authorized.leave(300, () => evicted.push('rest'));
+  assert.deepEqual([authorized.held, rest.held, budget.free], [0, 300, 500]);
+  assert.equal(authorized.hold(1), false);
   assert.equal(budget.open(800, never).hold(600), false, 'it is the largest itself');
   assert.equal(budget.open(800, never).hold(250), true);
   assert.equal(budget.open(800, never).hold(290), true);
   assert.deepEqual([evicted, rest.held], [['rest'], 0]);
-  const one = budget.openBeforeRight(50, never);
+  const one = budget.openUnauthorized(50, never);
   one.hold(40);
   one.leave(30, never);
   assert.deepEqual([budget.held, budget.free], [570, 260]);

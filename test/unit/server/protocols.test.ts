@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Protocols } from '../../../server/protocols.ts';
-import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 
 const SILENT_MS_MAX = 30_000;
 
@@ -20,7 +20,7 @@ async function startPort(t: TestContext) {
     http: serve('http'),
     certificate: undefined,
     firstBytesMs: 30_000,
-    unproved: new UnprovedConnections(),
+    unauthorized: new UnauthorizedConnections(),
   });
   const accepted: Socket[] = [];
   const server = createServer((socket) => {

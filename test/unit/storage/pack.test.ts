@@ -17,7 +17,7 @@ import {
   type PackedBlock,
   packBlocks,
 } from '../../../shared/storage/blocks/pack-blocks.ts';
-import { putPayload } from '../../../shared/storage/blocks/payloads.ts';
+import { putPayloads } from '../../../shared/storage/blocks/payloads.ts';
 import { UnitMeter } from '../../../shared/storage/dynamodb/capacity-meter.ts';
 import {
   ITEM_BYTES_MAX,
@@ -236,7 +236,7 @@ for (const kilobytes of [1, 8, 64, 256]) {
       const { reference } = packed.payload;
       assert.ok(reference !== undefined);
       meter.take();
-      await putPayload(table, log, [{ reference, parts: packed.parts }], NOW);
+      await putPayloads(table, log, [{ reference, parts: packed.parts }], NOW);
       assert.equal(meter.take().write, kilobytes);
     }
   });

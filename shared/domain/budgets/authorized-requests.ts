@@ -1,20 +1,20 @@
-const PROVED = new WeakSet<Request>();
+const AUTHORIZED = new WeakSet<Request>();
 const LISTENERS = new WeakMap<Request, () => void>();
 
 /** Marks a request as authorized: a rule has signed its token, and grants the right that it needs. */
-export function noteProvedRight(request: Request): void {
-  PROVED.add(request);
+export function noteAuthorized(request: Request): void {
+  AUTHORIZED.add(request);
   LISTENERS.get(request)?.();
 }
 
 /**
  * Sets the listener that is called when a request is marked as authorized. It may be called more than once.
  */
-export function whenRightProved(request: Request, proved: () => void): void {
-  LISTENERS.set(request, proved);
+export function whenAuthorized(request: Request, onAuthorized: () => void): void {
+  LISTENERS.set(request, onAuthorized);
 }
 
 /** Whether a request is marked as authorized, whatever the answer to it was. */
-export function hasProvedRight(request: Request): boolean {
-  return PROVED.has(request);
+export function isAuthorized(request: Request): boolean {
+  return AUTHORIZED.has(request);
 }

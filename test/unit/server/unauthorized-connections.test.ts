@@ -2,34 +2,34 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
-const { otherConnectionsBeforeRight } = BUDGETS.process;
+const { otherConnectionsUnauthorized } = BUDGETS.process;
 
 test('a new unauthorized connection replaces the oldest one; authorized connections stay', async () => {
-  const connections = new UnprovedConnections();
-  const [proved, oldest, ended] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  for (const socket of [proved, oldest, ended]) connections.add(socket);
-  connections.delete(proved);
+  const connections = new UnauthorizedConnections();
+  const [authorized, oldest, ended] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  for (const socket of [authorized, oldest, ended]) connections.add(socket);
+  connections.delete(authorized);
   ended.destroy();
   await once(ended, 'close');
-  const others = Array.from({ length: otherConnectionsBeforeRight }, () => new PassThrough());
+  const others = Array.from({ length: otherConnectionsUnauthorized }, () => new PassThrough());
   for (const socket of others.slice(1)) connections.add(socket);
   assert.ok(!oldest.destroyed);
   const [last = new PassThrough()] = others;
   connections.add(last);
   assert.ok(oldest.destroyed);
-  assert.ok(![proved, ...others].some(({ destroyed }) => destroyed));
+  assert.ok(![authorized, ...others].some(({ destroyed }) => destroyed));
 });
 
 test('a connection that has already closed does not count', async () => {
-  const connections = new UnprovedConnections();
+  const connections = new UnauthorizedConnections();
   const gone = new PassThrough();
   gone.destroy();
   await once(gone, 'close');
   connections.add(gone);
-  const live = Array.from({ length: otherConnectionsBeforeRight + 1 }, () => new PassThrough());
+  const live = Array.from({ length: otherConnectionsUnauthorized + 1 }, () => new PassThrough());
   for (const socket of live) connections.add(socket);
   assert.deepEqual(
     live.flatMap(({ destroyed }, place) => (destroyed ? [place] : [])),
@@ -38,7 +38,7 @@ test('a connection that has already closed does not count', async () => {
 });
 
 test('input that waits for a turn is dropped with its connection', async () => {
-  const connections = new UnprovedConnections(() => 0);
+  const connections = new UnauthorizedConnections(() => 0);
   const parsed: number[] = [];
   const sockets = Array.from({ length: 100 }, () => new PassThrough());
   for (const [place, socket] of sockets.entries()) {
@@ -49,22 +49,22 @@ test('input that waits for a turn is dropped with its connection', async () => {
   for (const socket of sockets.slice(0, last)) socket.destroy();
   for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
   assert.equal(parsed.at(-1), last);
-  assert.ok(parsed.length <= 3 * BUDGETS.turnPiecesBeforeRight, `${parsed.length} were parsed`);
+  assert.ok(parsed.length <= 3 * BUDGETS.turnPiecesUnauthorized, `${parsed.length} were parsed`);
 });
 
-for (const [who, isProved, ms] of [
-  ['unauthorized clients', false, BUDGETS.turnPiecesBeforeRightMs],
+for (const [who, isAuthorized, ms] of [
+  ['unauthorized clients', false, BUDGETS.turnPiecesUnauthorizedMs],
   ['authorized clients', true, BUDGETS.turnPiecesMs],
 ] as const) {
   test(`row 27: of slowly parsed pieces of ${who}, few are parsed in each turn`, async () => {
     let now = 0;
-    const connections = new UnprovedConnections(() => now);
+    const connections = new UnauthorizedConnections(() => now);
     const perTurn = [0];
     const count = 3 * ms;
     let parsed = 0;
     for (let i = 0; i < count; i++) {
       const socket = new PassThrough();
-      if (!isProved) connections.add(socket);
+      if (!isAuthorized) connections.add(socket);
       connections.turn(socket, () => {
         parsed++;
         perTurn.push((perTurn.pop() ?? 0) + 1);

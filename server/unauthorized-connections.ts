@@ -3,14 +3,14 @@ import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { LoopTurns } from '../shared/domain/turns/loop-turns.ts';
 import { TurnTime } from '../shared/domain/turns/turn-time.ts';
 
-const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
-const { turnPieces, turnPiecesMs, turnPiecesBeforeRight, turnPiecesBeforeRightMs } = BUDGETS;
+const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsUnauthorized;
+const { turnPieces, turnPiecesMs, turnPiecesUnauthorized, turnPiecesUnauthorizedMs } = BUDGETS;
 
 /**
- * The connections that have not proved a right over HTTP, or whose protocol is not known yet. If there are too many, the
+ * The connections that are not authorized over HTTP, or whose protocol is not known yet. If there are too many, the
  * oldest is closed, since each uses memory for its socket and TLS.
  */
-export class UnprovedConnections {
+export class UnauthorizedConnections {
   /** In order of arrival. */
   readonly #sockets = new Set<Duplex>();
   readonly #strangers: LoopTurns;
@@ -20,8 +20,8 @@ export class UnprovedConnections {
   constructor(now: () => number = () => performance.now()) {
     const scheduler = { soon: setImmediate };
     const time = new TurnTime(now, turnPiecesMs);
-    const timeBeforeRight = new TurnTime(now, turnPiecesBeforeRightMs);
-    this.#strangers = new LoopTurns(scheduler, turnPiecesBeforeRight, timeBeforeRight);
+    const unauthorizedTime = new TurnTime(now, turnPiecesUnauthorizedMs);
+    this.#strangers = new LoopTurns(scheduler, turnPiecesUnauthorized, unauthorizedTime);
     this.#others = new LoopTurns(scheduler, turnPieces, time);
   }
 
@@ -39,7 +39,7 @@ export class UnprovedConnections {
 
   /**
    * Calls `parse` when the next piece of a connection's HTTP input may be parsed, now or in a later turn of the event
-   * loop. Each turn parses a few pieces of connections without a right and more of those with one or of our own, and
+   * loop. Each turn parses a few pieces of unauthorized connections and more of authorized ones and our own, and
    * stops when a short time is used up, because some pieces are slow to parse. Each connection waits in line once, so
    * many connections cannot keep others waiting.
    */
@@ -47,7 +47,7 @@ export class UnprovedConnections {
     (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(socket, parse);
   }
 
-  /** Removes a connection that has proved a right or is counted elsewhere. */
+  /** Removes a connection that is authorized or is counted elsewhere. */
   delete(socket: Duplex): void {
     this.#sockets.delete(socket);
   }
