@@ -3,7 +3,7 @@ import { createApp } from '../lambdas/http/routing/routing.ts';
 import { clientOf } from '../server/client-address.ts';
 import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
-import { BrokerError } from '../shared/domain/broker-error.ts';
+import { serviceBusy } from '../shared/domain/broker-error.ts';
 import { isAuthorized } from '../shared/domain/budgets/authorized-requests.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { addressGroup, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
@@ -75,7 +75,7 @@ export class LimitedApp implements WebApp {
 function refusing(dependencies: HttpDependencies, sentence: string): WebApp {
   const app = createApp(dependencies);
   app.all('*', () => {
-    throw new BrokerError('ServiceBusy', sentence);
+    throw serviceBusy(sentence);
   });
   return app;
 }

@@ -1,5 +1,5 @@
 import { type SigningRule, uniqueRuleKey } from '../shared/auth/signing-rule.ts';
-import { BrokerError } from '../shared/domain/broker-error.ts';
+import { serviceBusy } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
@@ -26,8 +26,7 @@ export class RuleLimit {
   readonly admit = (rule: SigningRule): void => {
     if (this.#operations.take(uniqueRuleKey(rule), this.#now())) return;
     this.#refused++;
-    throw new BrokerError(
-      'ServiceBusy',
+    throw serviceBusy(
       'Operations by this shared access rule come faster than they are taken. Wait a moment and try again; send and receive many messages with each.',
     );
   };

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { type BrokerError, messageSizeExceeded } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { compact } from '../wire/compact.ts';
 import { codeOf } from '../wire/descriptors.ts';
@@ -89,8 +89,7 @@ function jsonBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes
 }
 
 function tooLongAsJson(size: number): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `The body would be ${size} bytes long as JSON, in which it is shown to clients that do not speak AMQP. Send it as data, or in several messages.`,
     { subCode: '40000' },
   );

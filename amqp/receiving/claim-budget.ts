@@ -1,4 +1,4 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
@@ -191,7 +191,7 @@ export class Claim implements PayloadAccount {
     this.sending();
     this.#large = this.#allowance.openLarge(bytes);
     if (this.#large !== undefined) return;
-    this.#refusal = new BrokerError('ServiceBusy', 'There is no memory for a large message now.');
+    this.#refusal = serviceBusy('There is no memory for a large message now.');
     throw this.#refusal;
   }
 

@@ -4,7 +4,7 @@ import {
   sessionRequired,
   sessionsNotSupported,
 } from '../../shared/domain/blocks/session.ts';
-import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { BrokerError, entityNotFound, invalidOperation } from '../../shared/domain/broker-error.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OnAuthorized } from '../authorization/authorization.ts';
@@ -54,8 +54,7 @@ export async function openReceiver(
   const entity = await dependencies.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
   if (entity.description.kind === 'topic') {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `Messages of the topic '${node.path.name}' are received from its subscriptions.`,
     );
   }

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { messageSizeExceeded } from '../../shared/domain/broker-error.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import type { ClientContext } from '../service/context.ts';
@@ -74,10 +74,7 @@ async function answerRequest(
   const memory = new RequestMemory(limits);
   try {
     if (delivery.isTooLarge) {
-      throw new BrokerError(
-        'MessageSizeExceeded',
-        `The request is too large: the limit is ${max.bytes} bytes.`,
-      );
+      throw messageSizeExceeded(`The request is too large: the limit is ${max.bytes} bytes.`);
     }
     const request = readRequest(delivery, max.values, enlistment);
     replies.send({ link, node: node.name }, request.replyTo, await node.answer(request, memory));

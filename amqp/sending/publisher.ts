@@ -1,5 +1,8 @@
-import type { BrokerErrorCode } from '../../shared/domain/broker-error.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import {
+  BrokerError,
+  type BrokerErrorCode,
+  messageSizeExceeded,
+} from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { partitionsOf } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
@@ -248,8 +251,7 @@ export class Publisher {
 
   #requireWhole({ isTooLarge }: IncomingDelivery): void {
     if (!isTooLarge) return;
-    throw new BrokerError(
-      'MessageSizeExceeded',
+    throw messageSizeExceeded(
       `The received message is larger than the link allows: more than ${this.#bytesMax} bytes.`,
     );
   }
@@ -285,8 +287,7 @@ function retryOf(
 }
 
 function neverFits(): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     'The message is larger than the memory of the service. Send smaller messages, or give the service more memory.',
   );
 }

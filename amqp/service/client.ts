@@ -1,5 +1,5 @@
 import { loggedRule, type SigningRule } from '../../shared/auth/signing-rule.ts';
-import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { BrokerError, entityNotFound, invalidOperation } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
@@ -227,10 +227,7 @@ export class Client implements ConnectionHandler {
     const entity = await dependencies.entities.find(path.key);
     if (entity === undefined) throw entityNotFound(path.name);
     if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
-      throw new BrokerError(
-        'InvalidOperation',
-        'Cannot create a message sender for a subscription.',
-      );
+      throw invalidOperation('Cannot create a message sender for a subscription.');
     }
     // A link that has ended meanwhile would never stop the publisher.
     if (!link.isAttaching) return;

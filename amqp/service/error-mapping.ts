@@ -1,4 +1,8 @@
-import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
+import {
+  BrokerError,
+  type BrokerErrorCode,
+  serviceBusy,
+} from '../../shared/domain/broker-error.ts';
 import { guidText } from '../messages/property-values.ts';
 import type { ErrorInfo, Outcome } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
@@ -74,16 +78,14 @@ export function rejection(
 
 /** The error if the process has no memory for the messages of a request or delivery. */
 export function processMemoryExceeded(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
+  return serviceBusy(
     'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
   );
 }
 
 /** The error if a connection may not hold the memory of a request or settlement. */
 export function connectionMemoryExceeded(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
+  return serviceBusy(
     'The connection exceeds its memory limit. Wait for the outcome of other operations and try again.',
   );
 }

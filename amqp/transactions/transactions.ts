@@ -1,5 +1,5 @@
 import type { TransactionOperation } from '../../shared/broker/broker.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BrokerError, invalidOperation } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
@@ -97,10 +97,7 @@ export class Transactions {
       if (now - startedAt > OPEN_MS_MAX) this.#rollBack(id);
     }
     if (this.#open.size >= OPEN_MAX) {
-      throw new BrokerError(
-        'InvalidOperation',
-        `A connection can have no more than ${OPEN_MAX} open transactions.`,
-      );
+      throw invalidOperation(`A connection can have no more than ${OPEN_MAX} open transactions.`);
     }
     const id = this.#dependencies.random.bytes(ID_BYTES);
     this.#open.set(transactionKey(id), {
@@ -165,16 +162,12 @@ export class Transactions {
     if (earlier !== undefined) {
       // A client may send an outcome, and repeat it when it settles the delivery.
       if (isSameSettlement(earlier, operation)) return;
-      throw new BrokerError(
-        'InvalidOperation',
+      throw invalidOperation(
         'A transaction settles a message only once. An earlier operation settles this one already.',
       );
     }
     if (transaction.operations.length >= OPERATIONS_MAX) {
-      throw new BrokerError(
-        'InvalidOperation',
-        `A transaction can have no more than ${OPERATIONS_MAX} operations.`,
-      );
+      throw invalidOperation(`A transaction can have no more than ${OPERATIONS_MAX} operations.`);
     }
     this.#hold(transaction, heldBytes(operation));
     transaction.messages += messages;

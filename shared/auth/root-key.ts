@@ -1,5 +1,5 @@
 import type { AgeClock, Instant } from '../domain/age.ts';
-import { BrokerError } from '../domain/broker-error.ts';
+import { serviceBusy } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { RateLimit } from '../domain/budgets/rate-limit.ts';
 
@@ -100,8 +100,7 @@ export function cacheRootKeys({ read, ages, reportFault }: RootKeyDependencies):
       }
       if (!isFresh) await regular?.ended;
       if (known !== undefined && isUsable()) return known.keys;
-      throw new BrokerError(
-        'ServiceBusy',
+      throw serviceBusy(
         'The service cannot read the key that tokens are checked with. Wait a moment and try again; the log of the service has the reason.',
       );
     },

@@ -1,5 +1,5 @@
 import type { Receivable } from '../domain/blocks/log-policy.ts';
-import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
+import { BrokerError, entityNotFound, invalidOperation } from '../domain/broker-error.ts';
 import type { EntityStatus } from '../domain/entities/descriptions.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { EntityPath, SubQueue } from '../domain/entities/entity-path.ts';
@@ -25,8 +25,7 @@ export async function findReceivable(
 ): Promise<Receivable> {
   const entity = await findEntity(dependencies, path);
   if (!isReceivable(entity)) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `Messages of the topic '${path.name}' are received from its subscriptions.`,
     );
   }
@@ -87,8 +86,7 @@ export function requireNotForwarding({ name, description }: Receivable, subQueue
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   const destination = subQueue === 'main' ? forwardTo : forwardDeadLetteredMessagesTo;
   if (destination === undefined || subQueue === 'transferDeadLetter') return;
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     `Cannot create a message receiver on '${name}': it forwards its messages to '${destination}'.`,
   );
 }

@@ -99,6 +99,24 @@ export function isTransient(error: unknown): error is BrokerError {
   return isBusy(error) || (error instanceof BrokerError && error.code === 'ServiceTimeout');
 }
 
+type Details = ConstructorParameters<typeof BrokerError>[2];
+
+/** ArgumentError with the subcode of requests that are not well-formed and of invalid values (semantics N14). */
+export const argumentError = (sentence: string, cause?: unknown): BrokerError =>
+  new BrokerError('ArgumentError', sentence, { cause, subCode: '40000' });
+
+/** InvalidOperation, for a request that the entity or the state of the message does not allow. */
+export const invalidOperation = (sentence: string, details?: Details): BrokerError =>
+  new BrokerError('InvalidOperation', sentence, details);
+
+/** MessageSizeExceeded, for messages that no repetition of the request makes small enough. */
+export const messageSizeExceeded = (sentence: string, details?: Details): BrokerError =>
+  new BrokerError('MessageSizeExceeded', sentence, details);
+
+/** ServiceBusy: nothing was done, and the same request may succeed later. */
+export const serviceBusy = (sentence: string, details?: Details): BrokerError =>
+  new BrokerError('ServiceBusy', sentence, details);
+
 /** MessagingEntityNotFound, in the words that the clients look for. */
 export function entityNotFound(path: string): BrokerError {
   return new BrokerError(

@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { isoDate } from '../format/date-text.ts';
 import { NAMESPACE } from './namespaces.ts';
 import { element, type Xml } from './write-xml.ts';
@@ -22,7 +22,7 @@ export interface SentDescription {
 export function readEntry(body: Uint8Array): SentDescription {
   const entry = parseXml(body);
   if (entry.name !== 'entry' || entry.namespace !== NAMESPACE.atom) {
-    throw invalidValue(`The body must be an 'entry' of the namespace '${NAMESPACE.atom}'.`);
+    throw argumentError(`The body must be an 'entry' of the namespace '${NAMESPACE.atom}'.`);
   }
   const contents = entry.children.filter(
     ({ name, namespace }) => name === 'content' && namespace === NAMESPACE.atom,
@@ -30,7 +30,7 @@ export function readEntry(body: Uint8Array): SentDescription {
   const [description, ...others] = contents.flatMap(({ children }) => children);
   const kind = DESCRIPTIONS.find((name) => name === description?.name);
   if (description?.namespace !== NAMESPACE.description || kind === undefined || others.length > 0) {
-    throw invalidValue(
+    throw argumentError(
       `The 'content' of the entry must be one of ${DESCRIPTIONS.join(', ')} of the namespace '${NAMESPACE.description}'.`,
     );
   }

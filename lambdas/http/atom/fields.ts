@@ -1,5 +1,5 @@
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseDuration } from '../../../shared/domain/duration.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { NAMESPACE } from './namespaces.ts';
 import type { XmlElement } from './xml.ts';
 
@@ -52,7 +52,7 @@ export class Fields {
   child(name: string): XmlElement | undefined {
     const [child, ...others] = this.children(name);
     if (others.length > 0)
-      throw invalidValue(`The element '${name}' occurs ${others.length + 1} times.`);
+      throw argumentError(`The element '${name}' occurs ${others.length + 1} times.`);
     return child;
   }
 
@@ -66,7 +66,8 @@ export class Fields {
   #scalar(name: string): string | undefined {
     const child = this.child(name);
     if (child === undefined) return undefined;
-    if (child.children.length > 0) throw invalidValue(`The element '${name}' must hold only text.`);
+    if (child.children.length > 0)
+      throw argumentError(`The element '${name}' must hold only text.`);
     return child.text;
   }
 
@@ -75,7 +76,7 @@ export class Fields {
     if (text === undefined) return undefined;
     const value = text === '' ? undefined : parse(text);
     if (value !== undefined) return value;
-    throw invalidValue(
+    throw argumentError(
       text === ''
         ? `The element '${name}' is empty; omit it to use its default.`
         : `The value '${text.slice(0, 64)}' of ${name} is not ${what}.`,

@@ -1,5 +1,5 @@
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 
 /** The resource that a path of the management API names (semantics N2, #145). */
 export type ManagePath =
@@ -57,6 +57,6 @@ function decodePath(pathname: string): string {
   try {
     return decodeURIComponent(pathname);
   } catch {
-    throw invalidValue('The path is not percent-encoded UTF-8.');
+    throw argumentError('The path is not percent-encoded UTF-8.');
   }
 }

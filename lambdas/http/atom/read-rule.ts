@@ -1,6 +1,6 @@
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import type { Filter, RuleAction } from '../../../shared/filters/rule.ts';
 import { Fields, omitUndefined, typeOf } from './fields.ts';
@@ -80,7 +80,7 @@ function readPropertyList(fields: Fields, name: string): Properties {
   for (const pair of new Fields(list).children('KeyValueOfstringanyType')) {
     const [key, value] = readProperty(new Fields(pair), name);
     if (properties.has(key))
-      throw invalidValue(`The key '${key.slice(0, 64)}' is in ${name} twice.`);
+      throw argumentError(`The key '${key.slice(0, 64)}' is in ${name} twice.`);
     properties.set(key, value);
   }
   return Object.fromEntries(properties);
@@ -90,13 +90,13 @@ function readProperty(pair: Fields, list: string): [string, PropertyValue] {
   const key = pair.text('Key');
   const value = pair.child('Value');
   if (key === undefined || value === undefined) {
-    throw invalidValue(`A 'KeyValueOfstringanyType' in ${list} lacks its Key or its Value.`);
+    throw argumentError(`A 'KeyValueOfstringanyType' in ${list} lacks its Key or its Value.`);
   }
   return [key, readValue(typeOf(value), value.text)];
 }
 
 function unknownType(element: string, type: string | undefined, known: string) {
-  return invalidValue(
+  return argumentError(
     `The type '${type?.slice(0, 64) ?? ''}' of ${element} is not one of ${known}.`,
   );
 }

@@ -1,8 +1,8 @@
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
 import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { Fields, omitUndefined } from './fields.ts';
 import { trimSlashes } from './path.ts';
 import { readRule } from './read-rule.ts';
@@ -120,7 +120,7 @@ function decoded(text: string, element: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalidValue(
+    throw argumentError(
       `The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`,
     );
   }
@@ -147,5 +147,7 @@ function readAuthorizationRule(element: XmlElement): AuthorizationRuleInput {
 function readRight({ text }: XmlElement): AccessRight {
   const right = RIGHTS.find((each) => each === text.trim());
   if (right !== undefined) return right;
-  throw invalidValue(`The access right '${text.slice(0, 64)}' is not one of ${RIGHTS.join(', ')}.`);
+  throw argumentError(
+    `The access right '${text.slice(0, 64)}' is not one of ${RIGHTS.join(', ')}.`,
+  );
 }

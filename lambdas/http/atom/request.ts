@@ -1,6 +1,6 @@
 import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { type BodyLimit, withBody } from '../routing/request-body.ts';
@@ -19,7 +19,7 @@ function integerParameter(query: URLSearchParams, name: string, min: number): nu
   if (text === null) return undefined;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min) return value;
-  throw invalidValue(
+  throw argumentError(
     `The value '${text.slice(0, 64)}' of ${name} is not a whole number from ${min} on.`,
   );
 }
@@ -39,7 +39,7 @@ const DOCUMENT_LIMIT: BodyLimit = {
   largeWeight: BUDGETS.request.heldPerXmlByte,
   turnBytes: BUDGETS.request.turnTextBytes,
   isAuthorized: true,
-  tooLong: () => invalidValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
+  tooLong: () => argumentError(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
 };
 
 /** Reads a body of at most `BUDGETS.xml.bytes` and runs `read` on it. Throws as `withBody` and `read`. */

@@ -6,10 +6,9 @@ import type {
   Management,
 } from '../../../shared/broker/management/management.ts';
 import { assert } from '../../../shared/domain/assert.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { transactionRoutes } from '../routes/transactions.ts';
 import { errorHandler } from '../routing/error-response.ts';
@@ -268,10 +267,10 @@ async function report(management: Management, entity: Entity): Promise<EntityRep
 }
 
 function wrongDescription(kind: string, wanted: string): BrokerError {
-  return invalidValue(`The description ${kind} does not fit the path; it needs ${wanted}.`);
+  return argumentError(`The description ${kind} does not fit the path; it needs ${wanted}.`);
 }
 
 function notAnEntity(request: Request): BrokerError {
   const { pathname } = new URL(request.url);
-  return invalidValue(`'${pathname.slice(0, 300)}' is a list or a view, which can only be read.`);
+  return argumentError(`'${pathname.slice(0, 300)}' is a list or a view, which can only be read.`);
 }

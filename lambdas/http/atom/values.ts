@@ -1,5 +1,5 @@
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseDuration } from '../../../shared/domain/duration.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { isoDate, parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
@@ -36,7 +36,7 @@ const TICKS_MAX = 2n ** 63n - 1n;
 export function readValue(type: string | undefined, text: string): PropertyValue {
   const value = parseValue(type ?? 'string', text);
   if (value !== undefined) return value;
-  throw invalidValue(`The value '${text.slice(0, 64)}' is not of a type known as '${type}'.`);
+  throw argumentError(`The value '${text.slice(0, 64)}' is not of a type known as '${type}'.`);
 }
 
 function parseValue(type: string, text: string): PropertyValue | undefined {

@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 
 /** An element, identified by namespace, never by prefix: clients choose their own prefixes. */
 export interface XmlElement {
@@ -47,7 +47,7 @@ const PARSER = new XMLParser({
  */
 export function parseXml(bytes: Uint8Array): XmlElement {
   if (bytes.length > LIMITS.bytes) {
-    throw invalidValue(`The body is ${bytes.length} bytes long; the limit is ${LIMITS.bytes}.`);
+    throw argumentError(`The body is ${bytes.length} bytes long; the limit is ${LIMITS.bytes}.`);
   }
   const xml = decodeUtf8(bytes);
   if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
@@ -224,5 +224,5 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function badXml(why: string) {
-  return invalidValue(`The body is not XML that can be read: ${why.slice(0, REASON_LENGTH)}.`);
+  return argumentError(`The body is not XML that can be read: ${why.slice(0, REASON_LENGTH)}.`);
 }

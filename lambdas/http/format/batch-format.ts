@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { printsAsBase64 } from '../../../shared/domain/messages/printed-size.ts';
-import { badRequest } from './bad-request.ts';
 import {
   type PrintOptions,
   printBrokerProperties,
@@ -35,10 +34,10 @@ export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
 
 /** Reads a batch from JSON that `parseExactJson` parsed. Throws ArgumentError, InvalidOperation. */
 export function readBatch(json: unknown): readonly OutgoingMessage[] {
-  if (!Array.isArray(json)) throw badRequest('The batch must be a JSON array of messages.');
-  if (json.length === 0) throw badRequest('The batch holds no message.');
+  if (!Array.isArray(json)) throw argumentError('The batch must be a JSON array of messages.');
+  if (json.length === 0) throw argumentError('The batch holds no message.');
   if (json.length > LIMITS.batchMessages) {
-    throw badRequest(
+    throw argumentError(
       `The batch holds ${json.length} messages; the limit is ${LIMITS.batchMessages}.`,
     );
   }
@@ -58,7 +57,7 @@ function readNumbered(json: unknown, index: number): OutgoingMessage {
 }
 
 function readMessage(json: unknown): OutgoingMessage {
-  if (!isJsonObject(json)) throw badRequest('It must be a JSON object.');
+  if (!isJsonObject(json)) throw argumentError('It must be a JSON object.');
   return {
     ...readBrokerProperties(json['BrokerProperties']),
     body: readBody(json['Body'], json['BodyEncoding'] ?? undefined),
@@ -67,11 +66,11 @@ function readMessage(json: unknown): OutgoingMessage {
 }
 
 function readBody(body: unknown, encoding: unknown): Uint8Array {
-  if (typeof body !== 'string') throw badRequest('Body is required and must be a text.');
+  if (typeof body !== 'string') throw argumentError('Body is required and must be a text.');
   if (encoding === undefined) return utf8.encode(requireWellFormed(body, 'Body'));
-  if (encoding !== 'base64') throw badRequest("BodyEncoding may only be 'base64'.");
+  if (encoding !== 'base64') throw argumentError("BodyEncoding may only be 'base64'.");
   const bytes = parseBase64(body);
-  if (bytes === undefined) throw badRequest('Body is not valid base64.');
+  if (bytes === undefined) throw argumentError('Body is not valid base64.');
   return bytes;
 }
 

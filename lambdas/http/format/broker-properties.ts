@@ -1,5 +1,5 @@
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { argumentError, invalidOperation } from '../../../shared/domain/broker-error.ts';
 import { parseTimeSpan, unlimitedAbove } from '../../../shared/domain/duration.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import {
@@ -7,7 +7,6 @@ import {
   hasTwoOrderingKeys,
   type OutgoingMessage,
 } from '../../../shared/domain/messages/message.ts';
-import { badRequest } from './bad-request.ts';
 import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWellFormed } from './well-formed-text.ts';
@@ -45,7 +44,7 @@ const UNLIMITED_SECONDS = '922337203685.47754';
  */
 export function readBrokerProperties(json: unknown): SystemProperties {
   if (json === undefined || json === null) return {};
-  if (!isJsonObject(json)) throw badRequest('BrokerProperties must be a JSON object.');
+  if (!isJsonObject(json)) throw argumentError('BrokerProperties must be a JSON object.');
   const read: Writable<SystemProperties> = {};
   for (const [key, field, kind] of TEXTS) {
     const text = readText(json, key, kind);
@@ -61,7 +60,7 @@ export function readBrokerProperties(json: unknown): SystemProperties {
   const forcePersistence = json['ForcePersistence'] ?? undefined;
   if (forcePersistence !== undefined) {
     if (typeof forcePersistence !== 'boolean')
-      throw badRequest('ForcePersistence must be a boolean.');
+      throw argumentError('ForcePersistence must be a boolean.');
     read.forcePersistence = forcePersistence;
   }
   return read;
@@ -70,9 +69,11 @@ export function readBrokerProperties(json: unknown): SystemProperties {
 function readText(json: Json, key: string, kind: 'id' | 'text'): string | undefined {
   const value = json[key] ?? undefined;
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') throw badRequest(`${key} must be a text.`);
+  if (typeof value !== 'string') throw argumentError(`${key} must be a text.`);
   if (kind === 'id' && value.length > LIMITS.idLength) {
-    throw badRequest(`${key} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`);
+    throw argumentError(
+      `${key} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`,
+    );
   }
   return requireWellFormed(value, key);
 }
@@ -80,8 +81,7 @@ function readText(json: Json, key: string, kind: 'id' | 'text'): string | undefi
 function requireOneOrdering(keys: SystemProperties): void {
   if (!hasTwoOrderingKeys(keys)) return;
   const { sessionId, partitionKey } = keys;
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     `The PartitionKey '${partitionKey}' differs from the SessionId '${sessionId}'; where both are set they must be equal.`,
   );
 }
@@ -90,7 +90,8 @@ function requireOneOrdering(keys: SystemProperties): void {
 function readTimeToLive(json: Json): number | undefined {
   const span = json['TimeToLiveTimeSpan'] ?? undefined;
   const ms = span === undefined ? readSeconds(json) : readTimeSpan(span);
-  if (ms !== undefined && ms <= 0) throw badRequest('The time to live must be greater than zero.');
+  if (ms !== undefined && ms <= 0)
+    throw argumentError('The time to live must be greater than zero.');
   // A positive value below 1 ms must not round to 0.
   return ms === undefined ? undefined : unlimitedAbove(Math.max(1, Math.round(ms)));
 }
@@ -98,13 +99,13 @@ function readTimeToLive(json: Json): number | undefined {
 function readSeconds(json: Json): number | undefined {
   const seconds = plainNumber(json['TimeToLive']) ?? undefined;
   if (seconds === undefined) return undefined;
-  if (typeof seconds !== 'number') throw badRequest('TimeToLive must be a number of seconds.');
+  if (typeof seconds !== 'number') throw argumentError('TimeToLive must be a number of seconds.');
   return seconds * 1000;
 }
 
 function readTimeSpan(value: unknown): number {
   const span = typeof value === 'string' ? parseTimeSpan(value) : undefined;
-  if (span === undefined) throw badRequest('TimeToLiveTimeSpan must be a text like 0.00:00:40.');
+  if (span === undefined) throw argumentError('TimeToLiveTimeSpan must be a text like 0.00:00:40.');
   return span.ms ?? Number.POSITIVE_INFINITY;
 }
 
@@ -113,7 +114,7 @@ function readDate(json: Json, key: string): number | undefined {
   if (value === undefined) return undefined;
   const ms = typeof value === 'string' ? parseDate(value) : undefined;
   if (ms !== undefined) return ms;
-  throw badRequest(
+  throw argumentError(
     `${key} must be a date like Sun, 06 Nov 2033 08:49:37 GMT or 2033-11-06T08:49:37.5Z.`,
   );
 }

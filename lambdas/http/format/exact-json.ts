@@ -1,6 +1,5 @@
-import type { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { argumentError, type BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { badRequest } from './bad-request.ts';
 
 /**
  * A JSON number that keeps its text: `9007199254740993` loses digits as a double, and `7.0` loses the
@@ -39,7 +38,7 @@ export function parseExactJson(source: Uint8Array | string, what: string): unkno
   try {
     return JSON.parse(SUSPECT.test(text) ? markNumbers(text) : text);
   } catch (error) {
-    throw badRequest(`${what} is not valid JSON.`, error);
+    throw argumentError(`${what} is not valid JSON.`, error);
   }
 }
 
@@ -93,7 +92,7 @@ class JsonCounter {
   }
 
   #refusal(excess: string): BrokerError {
-    return badRequest(`${this.#what} holds ${excess}. Send fewer in one request.`);
+    return argumentError(`${this.#what} holds ${excess}. Send fewer in one request.`);
   }
 }
 
@@ -107,7 +106,7 @@ function decode(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw badRequest(`${what} is not valid UTF-8.`, error);
+    throw argumentError(`${what} is not valid UTF-8.`, error);
   }
 }
 

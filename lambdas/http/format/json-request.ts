@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { badRequest } from './bad-request.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseExactJson, plainNumber } from './exact-json.ts';
 
 /**
@@ -33,7 +33,7 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   const parsed = z.safeParse(schema, json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw badRequest(issue ? sentenceOf(issue, at) : 'The body is not valid.');
+  throw argumentError(issue ? sentenceOf(issue, at) : 'The body is not valid.');
 }
 
 /** The schema of a whole number from 1 to `max`. */

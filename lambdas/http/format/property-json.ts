@@ -1,10 +1,10 @@
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
 import type {
   Properties,
   PropertyType,
   PropertyValue,
 } from '../../../shared/domain/messages/property-value.ts';
-import { badRequest } from './bad-request.ts';
 import { parseIsoDate } from './date-text.ts';
 import { isExactNumber, isJsonObject } from './exact-json.ts';
 import { doubleText, numberProperty } from './number-text.ts';
@@ -48,7 +48,7 @@ const TYPED_READERS: ReadonlyMap<string, TypedReader> = new Map<string, TypedRea
  */
 export function readProperties(json: unknown, what = 'UserProperties'): Properties {
   if (json === undefined || json === null) return {};
-  if (!isJsonObject(json)) throw badRequest(`${what} must be a JSON object.`);
+  if (!isJsonObject(json)) throw argumentError(`${what} must be a JSON object.`);
   // `fromEntries` defines own keys, so that a property may even be called `__proto__`.
   const properties = Object.fromEntries(
     Object.entries(json).map(([name, value]) => [
@@ -241,5 +241,5 @@ const typed = (type: PropertyType | 'date', text: string): string =>
 const shortened = (name: string): string => name.slice(0, 64);
 
 function refuse(name: string, why: string): never {
-  throw badRequest(`The property '${shortened(name)}' ${why}.`);
+  throw argumentError(`The property '${shortened(name)}' ${why}.`);
 }

@@ -1,6 +1,6 @@
 import type { PeekOptions } from '../../../shared/broker/broker.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { badRequest } from './bad-request.ts';
 import { parseSequenceNumber, SEQUENCE_NUMBER_KIND } from './sequence-numbers.ts';
 
 const WHOLE_NUMBER = /^\d{1,9}$/;
@@ -15,7 +15,7 @@ export interface Wait {
 /** Reads `timeout`, in whole seconds, limited to `waitMsMax`. Throws ArgumentError. */
 export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
   if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
-    throw badRequest(
+    throw argumentError(
       `The timeout '${timeout.slice(0, 32)}' is not a number of whole seconds from 0.`,
     );
   }
@@ -37,7 +37,7 @@ export function parseMaxMessages(maxMessages: string | undefined): number | unde
   if (maxMessages === undefined) return undefined;
   const count = WHOLE_NUMBER.test(maxMessages) ? Number(maxMessages) : 0;
   if (count >= 1 && count <= LIMITS.receiveMessages) return count;
-  throw badRequest(
+  throw argumentError(
     `The maxMessages '${maxMessages.slice(0, 32)}' is not a whole number from 1 to ${LIMITS.receiveMessages}.`,
   );
 }
@@ -57,10 +57,10 @@ export function parsePeek(
   if (fromSequenceNumber === undefined) return { maxMessages: count };
   const from = parseSequenceNumber(fromSequenceNumber);
   if (from !== undefined) return { fromSequenceNumber: from, maxMessages: count };
-  throw badRequest(`The fromSequenceNumber ${SEQUENCE_NUMBER_KIND}.`);
+  throw argumentError(`The fromSequenceNumber ${SEQUENCE_NUMBER_KIND}.`);
 }
 
 function parseCount(text: string): number {
   if (/^0*[1-9]\d*$/.test(text)) return Number(text);
-  throw badRequest(`The maxMessages '${text.slice(0, 32)}' is not a whole number from 1.`);
+  throw argumentError(`The maxMessages '${text.slice(0, 32)}' is not a whole number from 1.`);
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ListSessionsOptions, SessionHandle } from '../../../shared/broker/broker.ts';
-import { badRequest } from './bad-request.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseDate } from './date-text.ts';
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -26,13 +26,13 @@ export function sessionOption(c: Context): { readonly session?: SessionHandle } 
 export function sessionHandleOf(c: Context): SessionHandle {
   const sessionId = sessionIdOf(c);
   if (sessionId === undefined)
-    throw badRequest('The query names no session: sessionId is required.');
+    throw argumentError('The query names no session: sessionId is required.');
   const lockToken = c.req.query('sessionLock');
   if (lockToken === undefined) {
-    throw badRequest('The query holds no lock of the session: sessionLock is required.');
+    throw argumentError('The query holds no lock of the session: sessionLock is required.');
   }
   if (GUID.test(lockToken)) return { sessionId, lockToken: lockToken.toLowerCase() };
-  throw badRequest(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
+  throw argumentError(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
 }
 
 /** Reads `skip`, `top` and `updatedAfter` of a list of sessions. Throws ArgumentError. */
@@ -43,7 +43,7 @@ export function parseListSessions(c: Context): ListSessionsOptions {
   if (after === undefined) return { skip, top };
   const updatedAfter = parseDate(after);
   if (updatedAfter !== undefined) return { skip, top, updatedAfter };
-  throw badRequest(
+  throw argumentError(
     `The updatedAfter '${after.slice(0, 64)}' is not a date like 2033-11-06T08:49:37Z.`,
   );
 }
@@ -53,7 +53,7 @@ function count(c: Context, name: string, least: number, most: number): number | 
   if (text === undefined) return undefined;
   const value = WHOLE_NUMBER.test(text) ? Number(text) : -1;
   if (value >= least && value <= most) return value;
-  throw badRequest(
+  throw argumentError(
     `The ${name} '${text.slice(0, 32)}' is not a whole number from ${least} to ${most}.`,
   );
 }

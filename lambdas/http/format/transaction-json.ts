@@ -5,10 +5,9 @@ import type {
   Transaction,
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { badRequest } from './bad-request.ts';
 import { readBatch } from './batch-format.ts';
 import { httpDate } from './date-text.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
@@ -63,7 +62,7 @@ function readVerb(json: unknown, at: string): TransactionOperation {
   const verbs = isJsonObject(json) ? VERBS.filter((name) => Object.hasOwn(json, name)) : [];
   const [verb] = verbs;
   if (!isJsonObject(json) || verb === undefined || verbs.length > 1) {
-    throw badRequest(`${at} must have one of ${VERBS.join(', ')}.`);
+    throw argumentError(`${at} must have one of ${VERBS.join(', ')}.`);
   }
   const { [verb]: entity, ...fields } = json;
   const path = parseEntityPath(checkRequest(entityPathSchema, entity, `${at}.${verb}`));

@@ -1,4 +1,4 @@
-import { badRequest } from './bad-request.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 
 /** Half of a surrogate pair without the other half, which UTF-8 cannot encode. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -12,5 +12,5 @@ export const isWellFormed = (text: string): boolean => !LONE_SURROGATE.test(text
 /** Refuses text that UTF-8 would change. `what` begins the sentence. Throws ArgumentError. */
 export function requireWellFormed(text: string, what: string): string {
   if (isWellFormed(text)) return text;
-  throw badRequest(`${what} ${NOT_WELL_FORMED}.`);
+  throw argumentError(`${what} ${NOT_WELL_FORMED}.`);
 }

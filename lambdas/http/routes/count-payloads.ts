@@ -1,4 +1,8 @@
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import {
+  type BrokerError,
+  messageSizeExceeded,
+  serviceBusy,
+} from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
@@ -41,8 +45,7 @@ function neverFits(bytes: number, first: bigint, kind: ReadKind): BrokerError {
     kind === 'single'
       ? `The message with sequence number ${first} takes`
       : `The messages from sequence number ${first} on take`;
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `${messages} ${bytes} bytes, which the service has no memory for in such an answer. ${adviceFor(first, kind)} or give the service more memory.`,
   );
 }
@@ -61,8 +64,7 @@ function adviceFor(first: bigint, kind: ReadKind): string {
 }
 
 function busy(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
+  return serviceBusy(
     'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
   );
 }

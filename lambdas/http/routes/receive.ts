@@ -5,7 +5,7 @@ import type {
   SessionHandle,
   SettlementOutcome,
 } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { BrokerError, messageSizeExceeded } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
@@ -221,8 +221,7 @@ function requireFits(
 ): void {
   const bytes = Buffer.byteLength(batch);
   if (first === undefined || bytes <= answerBytesMax) return;
-  throw new BrokerError(
-    'MessageSizeExceeded',
+  throw messageSizeExceeded(
     `The message with sequence number ${first.sequenceNumber} takes ${bytes} bytes in an answer, which is more than the ${answerBytesMax} bytes that one can carry. Peek at it by AMQP, or go on with fromSequenceNumber=${first.sequenceNumber + 1n}.`,
   );
 }

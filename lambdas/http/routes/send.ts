@@ -1,13 +1,12 @@
 import type { Hono } from 'hono';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
-import { entityNotFound } from '../../../shared/domain/broker-error.ts';
+import { argumentError, entityNotFound } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { tooLarge } from '../../../shared/domain/messages/outgoing-rules.ts';
 import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
-import { badRequest } from '../format/bad-request.ts';
 import { isBatchContentType, parseBatch } from '../format/batch-format.ts';
 import { readBrokerProperties } from '../format/broker-properties.ts';
 import { isJsonObject, parseExactJson } from '../format/exact-json.ts';
@@ -112,7 +111,7 @@ async function readBatchBody(
 function requireScheduled(messages: readonly OutgoingMessage[]): void {
   const index = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
   if (index < 0) return;
-  throw badRequest(`Message ${index} of the batch: ScheduledEnqueueTimeUtc is required.`);
+  throw argumentError(`Message ${index} of the batch: ScheduledEnqueueTimeUtc is required.`);
 }
 
 function readSingleMessage(headers: Headers, body: Uint8Array): OutgoingMessage {

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
 import type { SettlementAction } from '../../../shared/broker/broker.ts';
 import { assert } from '../../../shared/domain/assert.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { badRequest } from '../format/bad-request.ts';
 import { printLockedUntil } from '../format/broker-properties.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import { sessionIdOf } from '../format/session-query.ts';
@@ -81,5 +81,5 @@ async function settleOne(
 function lockTokenOf(c: Context): string {
   const token = c.req.param('lockToken') ?? '';
   if (GUID.test(token)) return token.toLowerCase();
-  throw badRequest(`The lock token '${token.slice(0, 64)}' is not a GUID.`);
+  throw argumentError(`The lock token '${token.slice(0, 64)}' is not a GUID.`);
 }

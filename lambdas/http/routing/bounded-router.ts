@@ -1,8 +1,8 @@
 import type { Result } from 'hono/router';
 import { TrieRouter } from 'hono/router/trie-router';
 import type { H, RouterRoute } from 'hono/types';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { badRequest } from '../format/bad-request.ts';
 
 const { pathLength: LENGTH_MAX, pathSegments: SEGMENTS_MAX } = BUDGETS.request;
 
@@ -27,7 +27,7 @@ function isOverlong(path: string): boolean {
 }
 
 const refuse: H = () => {
-  throw badRequest(
+  throw argumentError(
     `The path is too long: no path of the service has more than ${LENGTH_MAX} characters or ${SEGMENTS_MAX} segments.`,
   );
 };

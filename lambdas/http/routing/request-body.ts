@@ -1,8 +1,12 @@
 import type { SurfaceDependencies } from '../../../shared/app/surface-dependencies.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import {
+  argumentError,
+  BrokerError,
+  messageSizeExceeded,
+  serviceBusy,
+} from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
-import { badRequest } from '../format/bad-request.ts';
 
 /** How long the body of a request may be, and how much memory it takes. */
 export interface BodyLimit {
@@ -25,7 +29,7 @@ type BodyDependencies = Pick<SurfaceDependencies, 'memory' | 'workTurns'>;
 /** The limit of a JSON body of at most `bytes`. */
 export function jsonLimit(bytes: number): BodyLimit {
   const tooLong = (length: number) =>
-    badRequest(
+    argumentError(
       `The body is ${length} bytes long; the limit is ${bytes}. Send it in several requests.`,
     );
   const { heldPerJsonByte: weight, turnTextBytes: turnBytes } = BUDGETS.request;
@@ -101,15 +105,13 @@ function weightOf({ weight, largeWeight }: BodyLimit, bytes: number): number {
 }
 
 function busy(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
+  return serviceBusy(
     'The service is busy with as many requests as it has memory for. Wait a moment and try again.',
   );
 }
 
 function neverFits(): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     'The body is longer than the service has memory for. Send less in one request, or give the service more memory.',
   );
 }
@@ -205,5 +207,5 @@ class BodyReader {
 }
 
 function cutOff(cause: unknown): BrokerError {
-  return badRequest('The connection ended before all of the body had come.', cause);
+  return argumentError('The connection ended before all of the body had come.', cause);
 }

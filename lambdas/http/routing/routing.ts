@@ -1,8 +1,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { pathFault, withoutFinalSlashes } from '../../../shared/auth/url-path.ts';
 import { assert } from '../../../shared/domain/assert.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { badRequest } from '../format/bad-request.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
@@ -46,7 +46,7 @@ function routedPath(request: Request): string {
 const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
   const { method, url } = c.req.raw;
   const fault = pathFault(method, new URL(url).pathname);
-  if (fault !== undefined) throw badRequest(fault);
+  if (fault !== undefined) throw argumentError(fault);
   await next();
 };
 
@@ -131,6 +131,6 @@ function requirePercentEncoding(path: string): void {
   try {
     decodeURIComponent(path);
   } catch (error) {
-    throw badRequest('The path is not percent-encoded UTF-8.', error);
+    throw argumentError('The path is not percent-encoded UTF-8.', error);
   }
 }

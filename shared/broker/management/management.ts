@@ -1,4 +1,4 @@
-import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { argumentError, BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import {
   type AuthorizationRuleInput,
   authorizationRules,
@@ -27,7 +27,6 @@ import {
   requireSessionsMayForward,
 } from '../../domain/entities/forwarding-settings.ts';
 import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
-import { invalidValue } from '../../domain/entities/setting-checks.ts';
 import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ListPage } from '../ports/entities.ts';
@@ -260,12 +259,12 @@ const NO_MESSAGES: MessageCounts = {
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
   const at = parseEntityPath(path);
   if (at.subQueue !== 'main') {
-    throw invalidValue(
+    throw argumentError(
       `'${path}' comes and goes with its entity; it cannot be created, changed or deleted on its own.`,
     );
   }
   if (kind !== undefined && (kind === 'subscription') !== (at.subscription !== undefined)) {
-    throw invalidValue(`The path '${at.name}' is not that of a ${kind}.`);
+    throw argumentError(`The path '${at.name}' is not that of a ${kind}.`);
   }
   return at;
 }

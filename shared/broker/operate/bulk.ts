@@ -1,6 +1,6 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, invalidOperation } from '../../domain/broker-error.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
@@ -21,8 +21,7 @@ export async function deleteMessages(
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   if (partitionsOf(entity) > 1) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,
     );
   }
@@ -46,8 +45,7 @@ export async function resubmit(
   maxMessages: number,
 ): Promise<number> {
   if (path.subQueue === 'main') {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `Only messages of a dead-letter queue can be resubmitted; '${path.name}' is none.`,
     );
   }

@@ -1,7 +1,7 @@
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, invalidOperation } from '../../domain/broker-error.ts';
 import {
   type Entity,
   forwardsMessages,
@@ -61,7 +61,7 @@ export async function cancelScheduled(
   // Scheduled messages of a topic wait in the topic, not in its subscriptions.
   const entity = await findEntity(dependencies, path);
   if (isOfKind(entity, 'subscription')) {
-    throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
+    throw invalidOperation('Messages are scheduled at the topic, not here.');
   }
   dependencies.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
@@ -180,8 +180,7 @@ function inOnePartition(
   }
   const partition = split[0]?.partition ?? 0;
   if (split.some((number) => number.partition !== partition)) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       'ReceiveBatch of sequence numbers from different partitions is not supported for an entity with partitioning enabled.',
     );
   }

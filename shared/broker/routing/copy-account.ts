@@ -1,4 +1,4 @@
-import { BrokerError } from '../../domain/broker-error.ts';
+import { type BrokerError, messageSizeExceeded, serviceBusy } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
@@ -60,15 +60,13 @@ export async function countingAttempt<Result>(
 export function tooManyCopies(most?: number): BrokerError {
   const bound =
     most === undefined ? 'more copies than the service has memory for' : `more than ${most} copies`;
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `The batch makes ${bound} for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
   );
 }
 
 function busy(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
+  return serviceBusy(
     'The service is busy with as many copies of messages as it has memory for. Wait a moment and try again.',
   );
 }

@@ -1,6 +1,6 @@
 import { sequenceNumberOf } from '../../domain/blocks/block.ts';
 import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { invalidOperation } from '../../domain/broker-error.ts';
 import type {
   QueueDescription,
   SubscriptionDescription,
@@ -36,10 +36,7 @@ export async function route(
   if (isOfKind(entity, 'topic'))
     return await routeTopic(dependencies, entity, messages, how, partition);
   if (isOfKind(entity, 'queue')) return await routeQueue(dependencies, entity, messages, partition);
-  throw new BrokerError(
-    'InvalidOperation',
-    'Messages reach a subscription through its topic only.',
-  );
+  throw invalidOperation('Messages reach a subscription through its topic only.');
 }
 
 async function routeQueue(

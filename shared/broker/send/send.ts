@@ -1,4 +1,4 @@
-import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { IngressSettings, TopicDescription } from '../../domain/entities/descriptions.ts';
 import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
@@ -48,8 +48,7 @@ export async function send(
 /** Throws InvalidOperation for a path that messages cannot be sent to. */
 export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       'Messages cannot be sent to a dead-letter queue; only dead-lettering fills it.',
     );
   }
@@ -59,7 +58,7 @@ export function requireSendPath(path: EntityPath): void {
 }
 
 function notASender(): BrokerError {
-  return new BrokerError('InvalidOperation', 'Cannot create a message sender for a subscription.');
+  return invalidOperation('Cannot create a message sender for a subscription.');
 }
 
 async function sendTo(

@@ -1,5 +1,5 @@
 import type { Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, invalidOperation } from '../../domain/broker-error.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
@@ -19,10 +19,7 @@ export function requireAction(path: EntityPath, action: SettlementAction): void 
   if (action.kind === 'complete') return;
   if (action.kind === 'deadLetter') {
     if (path.subQueue !== 'main') {
-      throw new BrokerError(
-        'InvalidOperation',
-        'A message of a dead-letter queue cannot be dead-lettered again.',
-      );
+      throw invalidOperation('A message of a dead-letter queue cannot be dead-lettered again.');
     }
     requireLength('DeadLetterReason', action.reason);
     requireLength('DeadLetterErrorDescription', action.description);
@@ -43,8 +40,7 @@ function requireLength(name: string, value: string | undefined): void {
 
 /** The refusal of an abandon with a delay in a session. */
 export function noDelayInSession(): BrokerError {
-  return new BrokerError(
-    'InvalidOperation',
+  return invalidOperation(
     'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
   );
 }

@@ -1,7 +1,7 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { isOfSessionLock, sessionLockLost } from '../../domain/blocks/session.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, invalidOperation } from '../../domain/broker-error.ts';
 import { partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { requireTransactions } from '../../domain/entities/tier.ts';
@@ -126,8 +126,7 @@ async function findSettling(
       operation.sessionId !== sessionId,
   );
   if (stranger !== undefined) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `A transaction settles messages of one entity only, and of one session in it, here of '${path.name}'; to others it can send.`,
       { operation: stranger.place },
     );
@@ -180,8 +179,7 @@ async function heldBy(
 /** What a session does to the order or the locks of its messages is the session's. Throws InvalidOperation. */
 function requireInSession(action: TransactedSettlement['action']): void {
   if (action.kind === 'renew') {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       'Messages of a session have no locks of their own; renew the lock of the session.',
     );
   }
@@ -207,8 +205,7 @@ function requireDifferent(settlements: readonly TransactedSettlement[]): void {
   for (const { token, place } of settlements) {
     const message = `${token.store}.${token.block}.${token.slot}`;
     if (seen.has(message)) {
-      throw new BrokerError(
-        'InvalidOperation',
+      throw invalidOperation(
         'A transaction settles or renews a message once; this one is named by an earlier operation.',
         { operation: place },
       );

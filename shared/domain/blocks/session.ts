@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { BrokerError, invalidOperation } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import { TAG_BYTES } from './lock-token.ts';
 
@@ -95,8 +95,7 @@ export function isSessionLockLost(error: unknown): boolean {
 
 /** InvalidOperation: a receiver without a session on an entity that requires sessions (semantics #85). */
 export function sessionRequired(): BrokerError {
-  return new BrokerError(
-    'InvalidOperation',
+  return invalidOperation(
     'It is not possible for an entity that requires sessions to create a non-sessionful message receiver.',
   );
 }
@@ -106,8 +105,7 @@ export function sessionRequired(): BrokerError {
  * queue.
  */
 export function sessionsNotSupported(): BrokerError {
-  return new BrokerError(
-    'InvalidOperation',
+  return invalidOperation(
     'It is not possible for an entity that does not require sessions to create a sessionful message receiver.',
   );
 }

@@ -1,7 +1,7 @@
+import { argumentError } from '../broker-error.ts';
 import type { RandomSource } from '../clock.ts';
 import { LIMITS } from '../limits.ts';
 import type { AccessRight, AuthorizationRule } from './descriptions.ts';
-import { invalidValue } from './setting-checks.ts';
 
 /** A shared access policy in a client's request. Absent keys are generated. */
 export interface AuthorizationRuleInput {
@@ -30,13 +30,14 @@ export function authorizationRules(
   random: RandomSource,
 ): readonly AuthorizationRule[] {
   if (input.length > LIMITS.authorizationRules) {
-    throw invalidValue(
+    throw argumentError(
       `${input.length} authorization rules were given; the limit is ${LIMITS.authorizationRules}.`,
     );
   }
   const names = input.map((rule) => rule.keyName);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw invalidValue(`The authorization rule '${twice}' was given twice.`);
+  if (twice !== undefined)
+    throw argumentError(`The authorization rule '${twice}' was given twice.`);
   return input.map((rule) => {
     const before = current.find((one) => one.keyName === rule.keyName);
     return authorizationRule(rule, before, now, random);
@@ -72,13 +73,13 @@ function authorizationRule(
 /** Manage includes Send and Listen, since a client with Manage could grant itself both (semantics K4). */
 function impliedRights({ keyName, rights }: AuthorizationRuleInput): readonly AccessRight[] {
   if (rights.length === 0)
-    throw invalidValue(`The authorization rule '${keyName}' gives no right.`);
+    throw argumentError(`The authorization rule '${keyName}' gives no right.`);
   return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));
 }
 
 function requireKeyName(name: string): void {
   if (name.length >= 1 && name.length <= KEY_NAME_LENGTH) return;
-  throw invalidValue(
+  throw argumentError(
     `The name of an authorization rule is ${name.length} characters long; it may have 1 to ${KEY_NAME_LENGTH}.`,
   );
 }
@@ -86,7 +87,7 @@ function requireKeyName(name: string): void {
 /** The error does not contain the key, since errors are logged. */
 function requireKey(keyName: string, key: string): void {
   if (key.length === KEY_LENGTH && KEY.test(key)) return;
-  throw invalidValue(
+  throw argumentError(
     `A key of the authorization rule '${keyName}' is ${key.length} characters long; it must be ${KEY_LENGTH} ASCII characters, the Base64 of ${KEY_BYTES} bytes.`,
   );
 }

@@ -1,3 +1,4 @@
+import { argumentError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import {
   type DeliverySettings,
@@ -12,7 +13,6 @@ import {
 } from './descriptions.ts';
 import {
   durationText,
-  invalidValue,
   type KindName,
   requireDuration,
   requireLength,
@@ -138,7 +138,7 @@ function fragmentSize(
   }
   const fragment = size > Math.max(...FRAGMENT_MEGABYTES) ? size / LIMITS.partitions : size;
   if (!FRAGMENT_MEGABYTES.includes(fragment)) {
-    throw invalidValue(
+    throw argumentError(
       `The value '${size}' of the 'maxSizeInMegabytes' property is not one of ${FRAGMENT_MEGABYTES.join(', ')}, or ${LIMITS.partitions} times that, as a partitioned ${kind} needs.`,
     );
   }
@@ -156,7 +156,7 @@ function requireIngressSettings(settings: IngressSettings): void {
   const { maxMessageSizeInKilobytes: kilobytes } = settings;
   requireWhole('maxMessageSizeInKilobytes', kilobytes, 1, messageKilobytesMax);
   if (settings.enableExpress && settings.requiresDuplicateDetection) {
-    throw invalidValue(
+    throw argumentError(
       "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
     );
   }
@@ -165,7 +165,7 @@ function requireIngressSettings(settings: IngressSettings): void {
 function requireDeliverySettings(settings: DeliverySettings): void {
   requireCommonSettings(settings);
   if (settings.lockMs > LIMITS.lockMsMax) {
-    throw invalidValue(
+    throw argumentError(
       `The supplied lock time exceeds the allowed maximum of '${LIMITS.lockMsMax / 60_000}' minutes. It was '${durationText(settings.lockMs)}'.`,
     );
   }
@@ -200,13 +200,13 @@ const CREATION_ONLY = [
 
 function requireUnchanged(kind: KindName, current: CreationSettings, wanted: CreationSettings) {
   if (current.enablePartitioning !== wanted.enablePartitioning) {
-    throw invalidValue(
+    throw argumentError(
       `Partitioning can't be changed for Queue/Topic. It is '${current.enablePartitioning}'; the update says '${wanted.enablePartitioning}'.`,
     );
   }
   for (const name of CREATION_ONLY) {
     if (current[name] === wanted[name]) continue;
-    throw invalidValue(
+    throw argumentError(
       `The value for the '${name}' property of an existing ${kind} can't be changed. It is '${current[name]}'; the update says '${wanted[name]}'.`,
     );
   }

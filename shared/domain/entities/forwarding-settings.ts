@@ -1,7 +1,6 @@
-import { BrokerError } from '../broker-error.ts';
+import { argumentError, BrokerError } from '../broker-error.ts';
 import type { EntityDescription } from './descriptions.ts';
 import { type EntityPath, requireEntityName } from './entity-path.ts';
-import { invalidValue } from './setting-checks.ts';
 
 /** The names of the entities that a description forwards to: at most two; none for a topic. */
 export function forwardingDestinations(description: EntityDescription): readonly string[] {
@@ -28,7 +27,7 @@ export function forwardingToItself(
   { name }: Pick<EntityPath, 'name'>,
   destination: string,
 ): BrokerError {
-  return invalidValue(
+  return argumentError(
     `Entity cannot have auto-forwarding policy to itself. '${name}' names '${destination}'.`,
   );
 }
@@ -51,7 +50,7 @@ export function requireSessionsMayForward(
   if (before?.toLowerCase() === forwardTo.toLowerCase()) return;
   if (kind === 'queue' && to === 'topic' && current === undefined) return;
   const word = kind === 'queue' ? 'Queue' : 'Subscription';
-  throw invalidValue(
+  throw argumentError(
     `The 'forwardTo' property can't be set to '${forwardTo}' because the ${word} requires sessions. Only a Queue forwards out of its sessions, to a Topic that is named when it is created.`,
   );
 }

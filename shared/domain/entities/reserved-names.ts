@@ -1,4 +1,4 @@
-import { invalidValue } from './setting-checks.ts';
+import { argumentError } from '../broker-error.ts';
 
 /**
  * Names that a new entity or rule may not have, since HTTP could not address it, or its address would be that
@@ -17,10 +17,10 @@ export function requireUnreservedEntityName(name: string): void {
   requireNoDotSegment(name);
   const [, segment] = RESERVED_SEGMENT.exec(name) ?? [];
   if (segment !== undefined) {
-    throw invalidValue(`The name '${name}' is not valid: the segment '${segment}' is reserved.`);
+    throw argumentError(`The name '${name}' is not valid: the segment '${segment}' is reserved.`);
   }
   if (OWN_ADDRESS.test(name)) {
-    throw invalidValue(`The name '${name}' is not valid: it is an address of the service itself.`);
+    throw argumentError(`The name '${name}' is not valid: it is an address of the service itself.`);
   }
 }
 
@@ -32,7 +32,7 @@ export function requireUnreservedRuleName(name: string): void {
 function requireNoDotSegment(name: string): void {
   const [, segment] = DOT_SEGMENT.exec(name) ?? [];
   if (segment === undefined) return;
-  throw invalidValue(
+  throw argumentError(
     `The name '${name}' is not valid: the segment '${segment}' disappears from addresses.`,
   );
 }

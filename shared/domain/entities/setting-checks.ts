@@ -1,26 +1,21 @@
-import { BrokerError } from '../broker-error.ts';
+import { argumentError } from '../broker-error.ts';
 import { formatDuration, UNLIMITED_TEXT } from '../duration.ts';
 
 /** The kinds of entities in the spelling of the service's error sentences. */
 export type KindName = 'Queue' | 'Topic' | 'Subscription';
-
-/** ArgumentError with the subcode that management operations use for invalid values (semantics N14). */
-export function invalidValue(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
-}
 
 /** Throws ArgumentError for a duration outside its bounds (ms; `Infinity` = unlimited). */
 export function requireDuration(name: string, ms: number, min: number, max = Infinity): void {
   if (ms >= min && ms <= max) return;
   const bound =
     ms < min ? `below the minimum of '${durationText(min)}'` : `above '${durationText(max)}'`;
-  throw invalidValue(`The value '${durationText(ms)}' of the '${name}' property is ${bound}.`);
+  throw argumentError(`The value '${durationText(ms)}' of the '${name}' property is ${bound}.`);
 }
 
 /** Throws ArgumentError for a number that is not an integer or is outside its bounds. */
 export function requireWhole(name: string, value: number, min: number, max: number): void {
   if (Number.isInteger(value) && value >= min && value <= max) return;
-  throw invalidValue(
+  throw argumentError(
     `The value '${value}' of the '${name}' property is not a whole number from ${min} to ${max}.`,
   );
 }
@@ -28,7 +23,7 @@ export function requireWhole(name: string, value: number, min: number, max: numb
 /** Throws ArgumentError for a text of more than `max` characters. */
 export function requireLength(name: string, value: string | undefined, max: number): void {
   if (value === undefined || value.length <= max) return;
-  throw invalidValue(
+  throw argumentError(
     `The value of the '${name}' property is ${value.length} characters long; the limit is ${max}.`,
   );
 }
@@ -36,7 +31,7 @@ export function requireLength(name: string, value: string | undefined, max: numb
 /** Throws ArgumentError for a value that is not among those allowed. */
 export function requireOneOf<T>(name: string, value: T, allowed: readonly T[]): void {
   if (allowed.includes(value)) return;
-  throw invalidValue(
+  throw argumentError(
     `The value '${value}' of the '${name}' property is not one of ${allowed.join(', ')}.`,
   );
 }

@@ -1,7 +1,8 @@
+import { argumentError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import { DAY_MS } from '../units.ts';
 import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
-import { durationText, invalidValue, type KindName } from './setting-checks.ts';
+import { durationText, type KindName } from './setting-checks.ts';
 
 /** The tiers of namespaces. They differ in the settings that entities may have (semantics N15). */
 export type Tier = 'Standard' | 'Basic' | 'Premium';
@@ -109,7 +110,7 @@ function basicTimeToLive(
 ) {
   if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
   if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
-  throw invalidValue(
+  throw argumentError(
     `The value '${durationText(ms)}' of the 'defaultMessageTimeToLive' property is above '${durationText(BASIC_TIME_TO_LIVE_MS)}', the maximum in the 'Basic' Tier, which the namespace '${name}' is using.`,
   );
 }
@@ -144,7 +145,7 @@ function withinPremium<S extends TierSettings>(
 /** The service's own sentence. */
 function requireMessageKilobytes(kilobytes: number, namespace: string): void {
   if (kilobytes >= PREMIUM_MESSAGE_KILOBYTES && kilobytes <= LIMITS.messageKilobytesMax) return;
-  throw invalidValue(
+  throw argumentError(
     `The property value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax} when the namespace '${namespace}' is using 'Premium' tier. Actual value was ${kilobytes}.`,
   );
 }
@@ -155,7 +156,7 @@ function cannotBeSet(property: string, word: KindName, operation: SettingsOperat
 
 /** The service's own sentence (semantics N16). */
 function refusal(what: string, { name, tier }: TieredNamespace, others: readonly Tier[]) {
-  return invalidValue(
+  return argumentError(
     `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,
   );
 }

@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { BrokerError, invalidOperation, messageSizeExceeded } from '../broker-error.ts';
 import type { IngressSettings } from '../entities/descriptions.ts';
 import { LIMITS } from '../limits.ts';
 import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
@@ -9,8 +9,7 @@ import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-lim
 /** Throws MessageSizeExceeded for a batch with too many messages. */
 export function requireBatchFits(messages: number): void {
   if (messages <= LIMITS.batchMessages) return;
-  throw new BrokerError(
-    'MessageSizeExceeded',
+  throw messageSizeExceeded(
     `The batch has ${messages} messages; the limit is ${LIMITS.batchMessages}.`,
     BAD,
   );
@@ -45,8 +44,7 @@ export function requireSendableMessages(
  */
 export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
   if (messages.every(({ sessionId }) => sessionId !== undefined)) return;
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     'The SessionId was not set on a message, and it cannot be sent to the entity. Entities that have session support enabled can only receive messages that have the SessionId set to a valid value.',
     BAD,
   );
@@ -56,8 +54,7 @@ const BAD = { subCode: '40000' } as const;
 
 /** MessageSizeExceeded: a message or batch of `size` bytes is too large. */
 export function tooLarge(what: 'message' | 'batch', size: number, limit: number): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `The ${what} is ${size} bytes long, which is more than the ${limit} bytes that this entity allows.`,
     BAD,
   );
@@ -71,8 +68,7 @@ function requireValid(message: OutgoingMessage): void {
   requireId('ReplyToSessionId', message.replyToSessionId);
   const { sessionId, partitionKey, timeToLiveMs } = message;
   if (hasTwoOrderingKeys(message)) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `PartitionKey '${partitionKey}' and SessionId '${sessionId}' are both set and differ; they must be the same.`,
     );
   }

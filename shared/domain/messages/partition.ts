@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { invalidOperation } from '../broker-error.ts';
 import type { IngressSettings } from '../entities/descriptions.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
@@ -31,8 +31,7 @@ export function sharedPartitionKey(
   const named = settings.requiresDuplicateDetection
     ? 'SessionId, PartitionKey or MessageId'
     : 'SessionId or PartitionKey';
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     `A batch to a partitioned entity goes to one partition, so all of its messages need the same ${named}, or none: one has ${keyText(first)}, another has ${keyText(second)}.`,
   );
 }

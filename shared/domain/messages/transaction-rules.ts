@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { type BrokerError, invalidOperation } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 import { partitionOfKey } from './partition.ts';
@@ -75,5 +75,5 @@ export function requireOnePartition(name: string, partitions: readonly number[])
 }
 
 function invalid(sentence: string): BrokerError {
-  return new BrokerError('InvalidOperation', sentence);
+  return invalidOperation(sentence);
 }

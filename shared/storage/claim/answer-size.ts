@@ -1,7 +1,7 @@
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { type BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { AnswerLimit } from '../../domain/messages/answer-limit.ts';
 import type { Message } from '../../domain/messages/message.ts';
@@ -178,8 +178,7 @@ function tooLarge(
   how = 'by AMQP',
 ): BrokerError {
   const number = sequenceNumberOf(log.partition, block.sequence + BigInt(slot));
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `The message with sequence number ${number} takes ${bytes} bytes in an answer, which is more than the ${bytesMax} bytes that one can carry. It was not received; receive it ${how}.`,
   );
 }
@@ -199,8 +198,7 @@ export function requireAnswerable(
     total += bytes;
   }
   if (total <= answer.bytes) return;
-  throw new BrokerError(
-    'MessageSizeExceeded',
+  throw messageSizeExceeded(
     `The ${messages.length} messages take ${total} bytes in an answer, which is more than the ${answer.bytes} bytes that one can carry. None of them was received; name fewer.`,
   );
 }

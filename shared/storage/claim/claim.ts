@@ -2,7 +2,7 @@ import type { ClaimRequest, ReceivedMessage } from '../../broker/ports/messages.
 import { slotOf } from '../../domain/blocks/block.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { serviceBusy } from '../../domain/broker-error.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from '../dynamodb/errors.ts';
@@ -39,8 +39,7 @@ export async function claim(
     const messages = await scanAndClaim(context, log, request);
     if (messages !== undefined) return messages;
   }
-  throw new BrokerError(
-    'ServiceBusy',
+  throw serviceBusy(
     'Other receivers were faster to get each message that this receive chose. Try again.',
     { subCode: '50009' },
   );

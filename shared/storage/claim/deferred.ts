@@ -3,7 +3,7 @@ import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -119,8 +119,7 @@ function requireReadable(blocks: readonly Block[]): void {
   const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const bytesMax = BUDGETS.request.deferredBytes;
   if (blocks.length <= 1 || bytes <= bytesMax) return;
-  throw new BrokerError(
-    'MessageSizeExceeded',
+  throw messageSizeExceeded(
     `The ${blocks.length} messages take ${bytes} bytes, which is more than the ${bytesMax} bytes that are received at once. None of them was received; name fewer.`,
   );
 }

@@ -1,4 +1,4 @@
-import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
+import { BrokerError, NothingStored, serviceBusy } from '../../domain/broker-error.ts';
 import { SENT_BEFORE, type WriteTries } from './write-tries.ts';
 
 const BUSY = new Set([
@@ -37,7 +37,7 @@ export function toBrokerError(error: unknown): BrokerError {
   if (error instanceof BrokerError) return error;
   const name = error instanceof Error ? error.name : '';
   if (BUSY.has(name) || (error instanceof Error && error.message.includes('tries are used up'))) {
-    return new BrokerError('ServiceBusy', 'The service is busy. Wait a moment and try again.', {
+    return serviceBusy('The service is busy. Wait a moment and try again.', {
       cause: error,
       subCode: '50009',
     });

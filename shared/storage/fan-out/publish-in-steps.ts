@@ -1,6 +1,11 @@
 import { pack, unpack } from 'msgpackr';
 import type { Log } from '../../domain/blocks/log.ts';
-import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
+import {
+  type BrokerError,
+  messageSizeExceeded,
+  NothingStored,
+  serviceBusy,
+} from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
 import { type PreparedCondition, requireConditions } from '../duplicates/condition.ts';
@@ -111,16 +116,14 @@ const ARRAY_HEADER_BYTES = 5;
 const ITEMS_PER_TURN = 20;
 
 function tooMuch(blocks: number): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
+  return messageSizeExceeded(
     `The batch makes ${blocks} blocks for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
   );
 }
 
 function heldUp(): NothingStored {
   return new NothingStored(
-    new BrokerError(
-      'ServiceBusy',
+    serviceBusy(
       'The operation was held up for too long and was given up; nothing was stored. Try again.',
       { subCode: '50009' },
     ),

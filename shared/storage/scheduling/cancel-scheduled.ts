@@ -1,6 +1,6 @@
 import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { releasePayload } from '../blocks/payloads.ts';
@@ -31,7 +31,7 @@ export async function cancelScheduled(
     }
     return;
   }
-  throw new BrokerError('ServiceBusy', 'Others change the same scheduled messages; try again.');
+  throw serviceBusy('Others change the same scheduled messages; try again.');
 }
 
 interface Cancellation {

@@ -3,7 +3,7 @@ import { surveyBlock } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { type BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
@@ -77,7 +77,7 @@ async function areOthersHeld({ partition, accepting }: Walk): Promise<boolean> {
 }
 
 function othersFailed(): BrokerError {
-  return new BrokerError('ServiceBusy', 'Sessions could not be accepted just now. Try again.', {
+  return serviceBusy('Sessions could not be accepted just now. Try again.', {
     subCode: '50009',
   });
 }

@@ -1,7 +1,7 @@
 import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { type BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
@@ -49,5 +49,5 @@ export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKe
 
 /** The refusal after a block has changed at every try. */
 export function settledTooOften(): BrokerError {
-  return new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+  return serviceBusy('Others settle in the same block all the time; try again.');
 }

@@ -2,7 +2,7 @@ import type { SettlementAction } from '../../broker/broker.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { serviceBusy } from '../../domain/broker-error.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
@@ -46,5 +46,5 @@ export async function settleByMoving(
     const prepared = await prepareSettlements(context, log, block, held, policy, now);
     if (prepared !== undefined && decided(await run(context.table, [prepared]))) return held;
   }
-  throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+  throw serviceBusy('Others settle in the same block all the time; try again.');
 }

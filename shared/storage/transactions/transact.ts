@@ -9,7 +9,7 @@ import type { Block } from '../../domain/blocks/block.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
-import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import { BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
 import { MB } from '../../domain/units.ts';
 import { prepareAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -236,8 +236,7 @@ function sessionHeld(
 
 function requireItems(table: Table, items: number): void {
   if (fitsTransaction(table, items)) return;
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     `The transaction takes ${items} writes; the limit is ${table.transactionItems}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
   );
 }
@@ -257,8 +256,7 @@ function requireBytes(writes: readonly Write[], groups: readonly Group[]): void 
   });
   const bytes = [...coming, ...there].reduce((sum, one) => sum + one, 0);
   if (bytes <= BYTES_MAX) return;
-  throw new BrokerError(
-    'InvalidOperation',
+  throw invalidOperation(
     `The transaction writes ${bytes} bytes beside the bodies of its messages; the limit is ${BYTES_MAX}. Settle fewer messages with large properties in one transaction.`,
   );
 }

@@ -1,6 +1,6 @@
 import type { OperationOutcome, TransactionIdentity } from '../../broker/broker.ts';
 import { assert } from '../../domain/assert.ts';
-import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import { type BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
 import { transactionKey } from '../schema/message-keys.ts';
@@ -72,8 +72,7 @@ export function answerOf(
   { id, fingerprint }: TransactionIdentity,
 ): readonly OperationOutcome[] {
   if (item['h']?.S !== fingerprint) {
-    throw new BrokerError(
-      'InvalidOperation',
+    throw invalidOperation(
       `The id '${id}' is that of another transaction, which is not the same as this one.`,
     );
   }
