@@ -1,6 +1,6 @@
+import { outOfMemory } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
-import { processMemoryExceeded } from '../service/error-mapping.ts';
 
 const { bytes: BYTES_MAX, heldPerByte, shareOfProcess } = BUDGETS.connection.reads;
 
@@ -32,7 +32,7 @@ export class Reads {
     share.pin();
     try {
       const held = Math.min(bytesMax * heldPerByte, memory.limit * shareOfProcess);
-      if (!share.hold(held)) throw processMemoryExceeded();
+      if (!share.hold(held)) throw outOfMemory('messages');
       return await read();
     } finally {
       share.close();

@@ -2,6 +2,7 @@ import {
   BrokerError,
   type BrokerErrorCode,
   messageSizeExceeded,
+  outOfMemory,
 } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { partitionsOf } from '../../shared/domain/entities/entity.ts';
@@ -11,7 +12,7 @@ import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
 import type { ClientContext } from '../service/context.ts';
-import { processMemoryExceeded, rejection } from '../service/error-mapping.ts';
+import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED } from '../wire/states.ts';
 import type { CopyAccount } from './copy-budget.ts';
@@ -161,7 +162,7 @@ export class Publisher {
         const next =
           error instanceof NoMemory ? retryOf(delivery, copies.isAlone, isFirst) : undefined;
         if (next === undefined) {
-          this.#refuse([delivery], error instanceof NoMemory ? processMemoryExceeded() : error);
+          this.#refuse([delivery], error instanceof NoMemory ? outOfMemory('messages') : error);
         } else {
           this.#pending.unshift(delivery);
           return { read, bytes, next };

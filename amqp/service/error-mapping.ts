@@ -76,13 +76,6 @@ export function rejection(
   return { kind: 'rejected', error: { condition, description } };
 }
 
-/** The error if the process has no memory for the messages of a request or delivery. */
-export function processMemoryExceeded(): BrokerError {
-  return serviceBusy(
-    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
-  );
-}
-
 /** The error if a connection may not hold the memory of a request or settlement. */
 export function connectionMemoryExceeded(): BrokerError {
   return serviceBusy(

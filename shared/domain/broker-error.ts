@@ -117,6 +117,21 @@ export const messageSizeExceeded = (sentence: string, details?: Details): Broker
 export const serviceBusy = (sentence: string, details?: Details): BrokerError =>
   new BrokerError('ServiceBusy', sentence, details);
 
+/** ServiceBusy, because the process has no memory for more `things` now. */
+export const outOfMemory = (things: string): BrokerError =>
+  serviceBusy(
+    `The service is busy with as many ${things} as it has memory for. Wait a moment and try again.`,
+  );
+
+/** MessagingEntityAlreadyExists. `path` = the entity, or `<subscription>/Rules/<rule>`. */
+export function alreadyExists(path: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityAlreadyExists',
+    `The messaging entity '${path}' already exists.`,
+    { subCode: '40900' },
+  );
+}
+
 /** MessagingEntityNotFound, in the words that the clients look for. */
 export function entityNotFound(path: string): BrokerError {
   return new BrokerError(

@@ -1,4 +1,4 @@
-import { BrokerError } from './broker-error.ts';
+import { argumentError } from './broker-error.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
@@ -21,11 +21,7 @@ const TIME_SPAN = /^(?:(\d+)\.)?(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?$/;
 export function parseDuration(text: string, name: string): number | undefined {
   const match = ISO_DURATION.exec(text.trim());
   if (match === null || text.trim().length < 3 || text.trim().endsWith('T')) {
-    throw new BrokerError(
-      'ArgumentError',
-      `The value '${text.slice(0, 64)}' of ${name} is not an ISO 8601 duration.`,
-      { subCode: '40000' },
-    );
+    throw argumentError(`The value '${text.slice(0, 64)}' of ${name} is not an ISO 8601 duration.`);
   }
   const [years, months, weeks, days, hours, minutes, seconds] = match
     .slice(1)

@@ -1,4 +1,4 @@
-import { BrokerError } from '../domain/broker-error.ts';
+import { argumentError } from '../domain/broker-error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
 import { type CorrelationFilter, conditionCount } from './correlation.ts';
@@ -52,7 +52,7 @@ export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
     check('filter', filter.expression, filter.parameters, parsePredicate);
   }
   if (filter.kind === 'correlation' && conditionCount(filter) === 0) {
-    throw refusal('A correlation filter needs at least one condition.');
+    throw argumentError('A correlation filter needs at least one condition.');
   }
   if (action !== undefined) check('action', action.expression, action.parameters, parseAction);
 }
@@ -64,7 +64,7 @@ function check(
   parse: (text: string) => unknown,
 ): void {
   if (text.length > LIMITS.filterTextLength) {
-    throw refusal(
+    throw argumentError(
       `The expression of the ${what} is ${text.length} characters long; ${LIMITS.filterTextLength} are allowed.`,
     );
   }
@@ -73,7 +73,7 @@ function check(
     requireParameters(text, parameters);
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
-    throw refusal(`The expression of the ${what} is not valid. ${error.message}`, error);
+    throw argumentError(`The expression of the ${what} is not valid. ${error.message}`, error);
   }
 }
 
@@ -83,8 +83,4 @@ function requireParameters(text: string, parameters: Properties): void {
       throw new FilterError(`the parameter @${token.text} has no value.`, { text, at: token.at });
     }
   }
-}
-
-function refusal(sentence: string, cause?: FilterError): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000', cause });
 }

@@ -1,7 +1,7 @@
 import {
   type BrokerError,
   messageSizeExceeded,
-  serviceBusy,
+  outOfMemory,
 } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
@@ -31,7 +31,9 @@ export async function countPayloads<Result>(
     const weight = bytes > readBytes ? perLargeByte : heldPerSmallReadByte;
     const more = bytes * weight - (kind === 'peek' ? 0 : share.held);
     if (more <= 0 || share.hold(more)) return;
-    throw share.held + more > memory.limit ? neverFits(bytes, first, kind) : busy();
+    throw share.held + more > memory.limit
+      ? neverFits(bytes, first, kind)
+      : outOfMemory('messages');
   };
   try {
     return await answer({ hold });
@@ -61,10 +63,4 @@ function adviceFor(first: bigint, kind: ReadKind): string {
     case 'peek':
       return `Peek with maxMessages=1 or by AMQP, go on with fromSequenceNumber=${first + 1n},`;
   }
-}
-
-function busy(): BrokerError {
-  return serviceBusy(
-    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
-  );
 }

@@ -3,7 +3,7 @@ import {
   argumentError,
   BrokerError,
   messageSizeExceeded,
-  serviceBusy,
+  outOfMemory,
 } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
@@ -70,7 +70,7 @@ export async function withBody<Result>(
 ): Promise<Result> {
   let evict = () => {};
   const evicted = new Promise<never>((_resolve, reject) => {
-    evict = () => reject(busy());
+    evict = () => reject(outOfMemory('requests'));
   });
   const share = limit.isAuthorized
     ? memory.open(memory.limit, () => evict())
@@ -95,19 +95,13 @@ export async function withBody<Result>(
 
 function hold(memory: BodyDependencies['memory'], share: MemoryShare, bytes: number): void {
   if (share.hold(bytes)) return;
-  throw share.held + bytes > memory.limit ? neverFits() : busy();
+  throw share.held + bytes > memory.limit ? neverFits() : outOfMemory('requests');
 }
 
 /** The memory that `bytes` of a body take, bytes. */
 function weightOf({ weight, largeWeight }: BodyLimit, bytes: number): number {
   const large = Math.max(0, bytes - BUDGETS.request.largeBytes);
   return (bytes - large) * weight + large * largeWeight;
-}
-
-function busy(): BrokerError {
-  return serviceBusy(
-    'The service is busy with as many requests as it has memory for. Wait a moment and try again.',
-  );
 }
 
 function neverFits(): BrokerError {

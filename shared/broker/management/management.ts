@@ -1,4 +1,4 @@
-import { argumentError, BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { alreadyExists, argumentError, entityNotFound } from '../../domain/broker-error.ts';
 import {
   type AuthorizationRuleInput,
   authorizationRules,
@@ -238,11 +238,7 @@ export class Management {
 
   async #requireFree(at: EntityPath): Promise<void> {
     if ((await this.#dependencies.entities.read(at.key)) === undefined) return;
-    throw new BrokerError(
-      'MessagingEntityAlreadyExists',
-      `The messaging entity '${at.name}' already exists.`,
-      { subCode: '40900' },
-    );
+    throw alreadyExists(at.name);
   }
 }
 

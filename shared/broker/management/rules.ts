@@ -1,4 +1,4 @@
-import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { alreadyExists, type BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
 import { requireUnreservedRuleName } from '../../domain/entities/reserved-names.ts';
@@ -133,9 +133,5 @@ function byName({ rule: a }: StoredRule, { rule: b }: StoredRule): number {
 }
 
 function exists(subscription: Entity, rule: string): BrokerError {
-  return new BrokerError(
-    'MessagingEntityAlreadyExists',
-    `The messaging entity '${subscription.name}/Rules/${rule}' already exists.`,
-    { subCode: '40900' },
-  );
+  return alreadyExists(`${subscription.name}/Rules/${rule}`);
 }

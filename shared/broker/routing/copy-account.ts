@@ -1,4 +1,4 @@
-import { type BrokerError, messageSizeExceeded, serviceBusy } from '../../domain/broker-error.ts';
+import { type BrokerError, messageSizeExceeded, outOfMemory } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
@@ -16,7 +16,8 @@ export async function countingCopies<Result>(
   const hold = (copies: number) => {
     const bytes = (made + copies) * BUDGETS.weights.copyBytes;
     const more = bytes - share.held;
-    if (more > 0 && !share.hold(more)) throw bytes > most ? tooManyCopies() : busy();
+    if (more > 0 && !share.hold(more))
+      throw bytes > most ? tooManyCopies() : outOfMemory('copies of messages');
     made += copies;
   };
   const discard = (copies: number) => {
@@ -62,11 +63,5 @@ export function tooManyCopies(most?: number): BrokerError {
     most === undefined ? 'more copies than the service has memory for' : `more than ${most} copies`;
   return messageSizeExceeded(
     `The batch makes ${bound} for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
-  );
-}
-
-function busy(): BrokerError {
-  return serviceBusy(
-    'The service is busy with as many copies of messages as it has memory for. Wait a moment and try again.',
   );
 }

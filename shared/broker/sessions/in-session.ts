@@ -10,7 +10,7 @@ import {
   sessionRequired,
   sessionsNotSupported,
 } from '../../domain/blocks/session.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { argumentError, BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, partitionsOf, requiresSession } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
@@ -40,10 +40,8 @@ export function requireSessionFits(
   if (isBySession && sessionId === undefined) throw sessionRequired();
   if (!isBySession && sessionId !== undefined) throw sessionsNotSupported();
   if (sessionId !== undefined && sessionId.length > LIMITS.idLength) {
-    throw new BrokerError(
-      'ArgumentError',
+    throw argumentError(
       `SessionId is ${sessionId.length} characters long; the limit is ${LIMITS.idLength}.`,
-      { subCode: '40000' },
     );
   }
 }

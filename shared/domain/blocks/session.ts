@@ -1,4 +1,4 @@
-import { BrokerError, invalidOperation } from '../broker-error.ts';
+import { argumentError, BrokerError, invalidOperation } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import { TAG_BYTES } from './lock-token.ts';
 
@@ -120,9 +120,7 @@ export function sessionCannotBeLocked(sessionId: string): BrokerError {
 
 /** ArgumentError: a session state of `bytes` bytes is too large. */
 export function stateTooLarge(bytes: number): BrokerError {
-  return new BrokerError(
-    'ArgumentError',
+  return argumentError(
     `The session state is ${bytes} bytes long; the limit is ${LIMITS.sessionStateBytes}.`,
-    { subCode: '40000' },
   );
 }

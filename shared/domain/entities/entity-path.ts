@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { argumentError, type BrokerError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 
 /** The queue within an entity that a path addresses. */
@@ -98,7 +98,7 @@ export function requireChildName(name: string): void {
 }
 
 function badName(name: string, why: string): BrokerError {
-  return new BrokerError('ArgumentError', `The name '${name}' ${why}.`, { subCode: '40000' });
+  return argumentError(`The name '${name}' ${why}.`);
 }
 
 /**

@@ -1,4 +1,9 @@
-import { BrokerError, invalidOperation, messageSizeExceeded } from '../broker-error.ts';
+import {
+  argumentError,
+  type BrokerError,
+  invalidOperation,
+  messageSizeExceeded,
+} from '../broker-error.ts';
 import type { IngressSettings } from '../entities/descriptions.ts';
 import { LIMITS } from '../limits.ts';
 import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
@@ -24,7 +29,7 @@ export function requireSendableMessages(
   { maxMessageSizeInKilobytes }: Pick<IngressSettings, 'maxMessageSizeInKilobytes'>,
 ): void {
   if (messages.length === 0) {
-    throw new BrokerError('ArgumentError', 'A batch holds at least one message.', BAD);
+    throw argumentError('A batch holds at least one message.');
   }
   requireBatchFits(messages.length);
   const messageBytesMax = maxMessageSizeInKilobytes * 1024;
@@ -73,7 +78,7 @@ function requireValid(message: OutgoingMessage): void {
     );
   }
   if (timeToLiveMs !== undefined && !(timeToLiveMs > 0)) {
-    throw new BrokerError('ArgumentError', 'TimeToLive must be greater than zero.', BAD);
+    throw argumentError('TimeToLive must be greater than zero.');
   }
   requireInstant('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt);
   requirePropertiesFit(message.properties, systemSize(message));
@@ -81,15 +86,13 @@ function requireValid(message: OutgoingMessage): void {
 
 function requireInstant(name: string, ms: number | undefined): void {
   if (ms === undefined || (ms >= LIMITS.instantMin && ms <= LIMITS.instantMax)) return;
-  throw new BrokerError('ArgumentError', `${name} must be an instant of the years 1 to 9999.`, BAD);
+  throw argumentError(`${name} must be an instant of the years 1 to 9999.`);
 }
 
 function requireId(name: string, value: string | undefined): void {
   if (value === undefined || value.length <= LIMITS.idLength) return;
-  throw new BrokerError(
-    'ArgumentError',
+  throw argumentError(
     `${name} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`,
-    BAD,
   );
 }
 

@@ -1,4 +1,4 @@
-import { BrokerError } from '../broker-error.ts';
+import { argumentError, type BrokerError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
@@ -23,10 +23,8 @@ export function requirePropertiesFit(properties: Properties, systemBytes = 0): v
 /** Throws ArgumentError for so many properties that they must be too long, before they are parsed. */
 export function requirePropertyCount(count: number): void {
   if (count <= LIMITS.properties) return;
-  throw new BrokerError(
-    'ArgumentError',
+  throw argumentError(
     `The message has ${count} properties, which are longer than ${LIMITS.propertiesBytes} bytes, the limit.`,
-    { subCode: '40000' },
   );
 }
 
@@ -47,9 +45,7 @@ export function propertiesBytes(properties: Properties): number {
 }
 
 function tooLong(what: string, bytes: number, limit: number): BrokerError {
-  return new BrokerError('ArgumentError', `${what} ${bytes} bytes long; the limit is ${limit}.`, {
-    subCode: '40000',
-  });
+  return argumentError(`${what} ${bytes} bytes long; the limit is ${limit}.`);
 }
 
 /** The approximate size of a value on the wire; only long texts and binary values come near a limit. */

@@ -8,7 +8,7 @@ import { partitionOfKey } from './partition.ts';
 /** Throws InvalidOperation if a transaction sends more messages than it may. */
 export function requireTransactionSize(messages: number): void {
   if (messages <= LIMITS.transactionMessages) return;
-  throw invalid(
+  throw invalidOperation(
     `Can't send more than ${LIMITS.transactionMessages} messages in a single transaction`,
   );
 }
@@ -48,7 +48,7 @@ export function transactedPartition(
 }
 
 function withoutKey({ name }: TransactedEntity, what: string): BrokerError {
-  return invalid(
+  return invalidOperation(
     `Every message that a transaction sends to, or via, the partitioned entity '${name}' must have ${what}.`,
   );
 }
@@ -59,7 +59,7 @@ function partitionOfOne(
 ): number {
   const other = others.find((key) => key !== first);
   if (other !== undefined) {
-    throw invalid(
+    throw invalidOperation(
       `All messages that a transaction sends to, or via, the partitioned entity '${name}' must have the same key; '${first}' and '${other}' differ.`,
     );
   }
@@ -69,11 +69,7 @@ function partitionOfOne(
 /** Throws InvalidOperation if a transaction uses more than one partition of an entity. */
 export function requireOnePartition(name: string, partitions: readonly number[]): void {
   if (new Set(partitions).size <= 1) return;
-  throw invalid(
+  throw invalidOperation(
     `A transaction cannot span several partitions of the partitioned entity '${name}': its messages must have one key.`,
   );
-}
-
-function invalid(sentence: string): BrokerError {
-  return invalidOperation(sentence);
 }

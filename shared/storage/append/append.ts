@@ -1,7 +1,7 @@
 import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { argumentError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { Message } from '../../domain/messages/message.ts';
@@ -171,10 +171,8 @@ function earliest(runs: readonly Run[]): number | undefined {
 
 function requireOneTransaction(table: Table, pieces: number): void {
   if (fitsTransaction(table, pieces)) return;
-  throw new BrokerError(
-    'ArgumentError',
+  throw argumentError(
     `The batch takes ${pieces} pieces to store as one; the limit is ${table.transactionItems}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
-    { subCode: '40000' },
   );
 }
 

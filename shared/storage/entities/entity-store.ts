@@ -1,5 +1,5 @@
 import type { EntityStore, ListPage } from '../../broker/ports/entities.ts';
-import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { alreadyExists, type BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
@@ -142,11 +142,7 @@ export class DynamoEntityStore implements EntityStore {
     if (child !== undefined && (await this.read(child.topic)) === undefined) {
       return entityNotFound(child.topic);
     }
-    return new BrokerError(
-      'MessagingEntityAlreadyExists',
-      `The messaging entity '${key}' already exists.`,
-      { subCode: '40900' },
-    );
+    return alreadyExists(key);
   }
 
   async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NewSubscription, RuleStore, StoredRule } from '../../broker/ports/management.ts';
 import { assert } from '../../domain/assert.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { alreadyExists, BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { Rule } from '../../filters/rule.ts';
@@ -42,11 +42,7 @@ export class DynamoRuleStore implements RuleStore {
   async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
     const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
     if (await this.#write(subscription, stored, NEW)) return stored;
-    throw new BrokerError(
-      'MessagingEntityAlreadyExists',
-      `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
-      { subCode: '40900' },
-    );
+    throw alreadyExists(`${subscription.name}/Rules/${rule.name}`);
   }
 
   async update(
@@ -132,11 +128,7 @@ export class DynamoRuleStore implements RuleStore {
 const NEW = { ConditionExpression: 'attribute_not_exists(pk)' } as const;
 
 function notFound(subscription: Entity, name: string): BrokerError {
-  return new BrokerError(
-    'MessagingEntityNotFound',
-    `The messaging entity '${subscription.name}/Rules/${name}' could not be found.`,
-    { subCode: '40400' },
-  );
+  return entityNotFound(`${subscription.name}/Rules/${name}`);
 }
 
 /** The rule itself is stored as bytes, because documents do not keep the types of its values. */
