@@ -8,6 +8,7 @@ import type {
 } from '../../domain/entities/descriptions.ts';
 import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import {
   type DeadLetterReason,
   SESSION_ID_IS_NULL,
@@ -133,13 +134,7 @@ async function bySession(
   entity: Entity,
 ): Promise<readonly Delivery[]> {
   if (log.sessions === undefined) return [{ to: log, copies }];
-  const sessions = new Map<string, Copy[]>();
-  for (const copy of copies) {
-    const { sessionId = '' } = copy.message;
-    const ofSession = sessions.get(sessionId);
-    if (ofSession === undefined) sessions.set(sessionId, [copy]);
-    else ofSession.push(copy);
-  }
+  const sessions = groupBy(copies, ({ message: { sessionId = '' } }) => sessionId);
   const stay: Delivery[] = [];
   const move: Promise<Delivery>[] = [];
   for (const [id, ofSession] of sessions) {

@@ -5,6 +5,7 @@ import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { addTo } from '../../domain/group-by.ts';
 import type { RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
@@ -90,9 +91,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
   for (const [place, item] of items.entries()) {
     try {
       const token = admit(item);
-      const group = groups.get(token.partition) ?? [];
-      group.push({ place, token, item });
-      groups.set(token.partition, group);
+      addTo(groups, token.partition, { place, token, item });
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
       outcomes[place] = { refusal: error };

@@ -1,6 +1,7 @@
 import { sequenceNumberOf } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import { addTo } from '../../domain/group-by.ts';
 import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
 import {
   requireOnePartition,
@@ -169,7 +170,7 @@ async function findDestinations(
       return findEntity(dependencies, path);
     });
     entities.set(path.key, entity);
-    batches.set(path.key, [...(batches.get(path.key) ?? []), { place, messages }]);
+    addTo(batches, path.key, { place, messages });
   }
   return Array.from(entities, ([key, entity]) => ({ entity, batches: batches.get(key) ?? [] }));
 }

@@ -1,3 +1,4 @@
+import { addTo } from '../group-by.ts';
 /** A round-robin queue: peers take turns, however many entries each of them has. */
 export class RoundRobin<Waiting> {
   /** Entries by peer, in the order of turns. */
@@ -10,9 +11,7 @@ export class RoundRobin<Waiting> {
   }
 
   add(peer: object, waiting: Waiting): void {
-    const own = this.#waiting.get(peer);
-    if (own === undefined) this.#waiting.set(peer, [waiting]);
-    else own.push(waiting);
+    addTo(this.#waiting, peer, waiting);
   }
 
   /** Takes the oldest entry of the peer whose turn it is; undefined = the queue is empty. */

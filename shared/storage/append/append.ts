@@ -4,6 +4,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { argumentError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { RandomSource } from '../../domain/clock.ts';
+import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { putPayloads, releasePayload } from '../blocks/payloads.ts';
@@ -158,8 +159,7 @@ function sessionsOf(runs: readonly Run[]): readonly Log[] {
 function dueItems(log: Log, blocks: readonly Block[]): Item[] {
   const byDueTime = new Map<number, bigint[]>();
   for (const { store, enqueuedAt, sequence } of blocks) {
-    if (store !== 'scheduled') continue;
-    byDueTime.set(enqueuedAt, [...(byDueTime.get(enqueuedAt) ?? []), sequence]);
+    if (store === 'scheduled') addTo(byDueTime, enqueuedAt, sequence);
   }
   return Array.from(byDueTime, ([dueAt, sequences]) => toDueItem(log, { dueAt, sequences }));
 }

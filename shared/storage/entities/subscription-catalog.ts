@@ -1,5 +1,6 @@
 import type { Subscribed, SubscriptionCatalog } from '../../broker/ports/entities.ts';
 import { type Entity, isOfKind } from '../../domain/entities/entity.ts';
+import { addTo } from '../../domain/group-by.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { LeaseCache } from '../hints/lease-cache.ts';
@@ -56,9 +57,7 @@ export class DynamoSubscriptionCatalog implements SubscriptionCatalog {
     const found = new Map<string, Rule[]>();
     for await (const document of this.#table.all(rulesOf(this.#namespace, topic.id))) {
       const [id = ''] = String(document['sk']).split('/');
-      const rules = found.get(id) ?? [];
-      rules.push(ruleOf(document).rule);
-      found.set(id, rules);
+      addTo(found, id, ruleOf(document).rule);
     }
     // Copies are made in the order in which the rules were.
     for (const rules of found.values()) rules.sort((a, b) => a.createdAt - b.createdAt);

@@ -1,4 +1,5 @@
 import type { Copy, Delivery } from '../../broker/ports/deliveries.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { SLOTS_PER_BLOCK, sizeOf } from '../blocks/pack-blocks.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -69,13 +70,7 @@ export async function cutChunks(
   }
   for (const delivery of deliveries) {
     await context.workTurns.next(peer);
-    const portions = new Map<number | undefined, Copy[]>();
-    for (const copy of delivery.copies) {
-      const i = chunkOf.get(copy.sequence);
-      const portion = portions.get(i);
-      if (portion === undefined) portions.set(i, [copy]);
-      else portion.push(copy);
-    }
+    const portions = groupBy(delivery.copies, ({ sequence }) => chunkOf.get(sequence));
     for (const [i = -1, copies] of portions) chunks[i]?.portions.push({ delivery, copies });
   }
   return chunks;

@@ -3,6 +3,7 @@ import { assert } from '../../domain/assert.ts';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
+import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { payloadName } from '../append/append.ts';
@@ -48,10 +49,7 @@ export async function layOut(
   const families = new Map<string, Delivery[]>();
   await forEachInTurns(context.workTurns, peer, deliveries, (delivery) => {
     // Each partition numbers its messages itself.
-    const family = headerKey(delivery.to.counterId, delivery.to.partition).pk;
-    const known = families.get(family);
-    if (known === undefined) families.set(family, [delivery]);
-    else known.push(delivery);
+    addTo(families, headerKey(delivery.to.counterId, delivery.to.partition).pk, delivery);
   });
   const placed = await Promise.all(
     Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt, peer)),

@@ -1,6 +1,7 @@
 import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { activateDue } from '../scheduling/activate.ts';
@@ -25,26 +26,14 @@ export async function doDueWork(run: SweepRun): Promise<void> {
   do {
     page = await dueWork.due(now, PAGE_ENTRIES, page.at(-1));
     // Entries of one log run one after the other, because at the same time they would conflict.
-    const logs = groupsOf(page, ({ log }) => logKey(log));
-    await inParallel(logs, WIDTH, async (entries) => {
-      for (const together of groupsOf(entries, subjectOf)) {
+    const logs = groupBy(page, ({ log }) => logKey(log));
+    await inParallel([...logs.values()], WIDTH, async (entries) => {
+      for (const together of groupBy(entries, subjectOf).values()) {
         if (run.isOver('dueWork')) return;
         await doTogether(run, together);
       }
     });
   } while (page.length === PAGE_ENTRIES && !run.isOver('dueWork'));
-}
-
-function groupsOf(
-  entries: readonly DueWork[],
-  nameOf: (entry: DueWork) => string,
-): readonly (readonly DueWork[])[] {
-  const groups = new Map<string, DueWork[]>();
-  for (const entry of entries) {
-    const name = nameOf(entry);
-    groups.set(name, [...(groups.get(name) ?? []), entry]);
-  }
-  return [...groups.values()];
 }
 
 /** Does the work of entries of one subject, due at several instants, once. */

@@ -2,6 +2,7 @@ import type { Forward } from '../../broker/ports/deliveries.ts';
 import type { Block } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
@@ -100,9 +101,7 @@ async function activateRound(
   dues: readonly Due[],
   activate: Activate,
 ): Promise<void> {
-  const byTime = new Map<number, Due[]>();
-  for (const due of dues) byTime.set(due.dueAt, [...(byTime.get(due.dueAt) ?? []), due]);
-  for (const [dueAt, together] of byTime) {
+  for (const [dueAt, together] of groupBy(dues, (due) => due.dueAt)) {
     const keys = together
       .flatMap(({ sequences }) => sequences)
       .map((sequence) => keyOf(log, { store: 'scheduled', sequence }));
@@ -227,14 +226,7 @@ interface Bound extends PackedBlock {
 
 /** Sorts blocks by session, in order within each. */
 function bySession(blocks: readonly Block[]): readonly Block[] {
-  const sessions = new Map<string | undefined, Block[]>();
-  for (const block of blocks) {
-    const { sessionId } = block;
-    const others = sessions.get(sessionId);
-    if (others === undefined) sessions.set(sessionId, [block]);
-    else others.push(block);
-  }
-  return [...sessions.values()].flat();
+  return [...groupBy(blocks, ({ sessionId }) => sessionId).values()].flat();
 }
 
 /** Whether a block holds its whole payload, which makes packing it again cheap. */
