@@ -87,7 +87,7 @@ export class Authorization {
     if (rules.some((rule) => rule.keyName === keyName)) {
       const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
       const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
-      const outcome = await this.#tryToken(token, 'localhost', '/', undefined, ANY_RIGHT);
+      const outcome = await orRefusal(this.#check(token, 'localhost', '/', undefined, ANY_RIGHT));
       if ('refusal' in outcome) return false;
     }
     this.#key = { keyName, key };
@@ -103,17 +103,12 @@ export class Authorization {
     requireShort(address);
     const pathname = addressPath(address);
     const path = entityAt(pathname);
-    const proof = await this.#checkPut(token, pathname, path);
+    const { audiencePath, rule } = await this.#checkPut(token, pathname, path);
     if (path !== undefined && (await this.#dependencies.entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
-    const { audiencePath, rule } = proof;
     this.#claimedRule = rule.name;
-    this.#tokens.add(token, {
-      audiencePath,
-      signer: rule.entity ?? NAMESPACE,
-      keyName: rule.name,
-    });
+    this.#tokens.add(token, { audiencePath, signer: rule.entity ?? NAMESPACE, keyName: rule.name });
   }
 
   /** Checks a token that was put, and counts a refusal. Throws Unauthenticated. */
@@ -157,7 +152,8 @@ export class Authorization {
     path: EntityPath,
     rights: readonly AccessRight[],
   ): Promise<SigningRule> {
-    const tryToken = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
+    const tryToken = (token: string) =>
+      orRefusal(this.#check(token, this.#host, pathname, path, rights));
     const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
     if (keyOutcome !== undefined && 'rule' in keyOutcome) return keyOutcome.rule;
     for (const token of this.#tokensFor(pathname, path)) {
@@ -186,23 +182,6 @@ export class Authorization {
     if (this.#refusals >= REFUSALS_MAX) this.#events.refusedTooOften();
   }
 
-  async #tryToken(
-    token: string,
-    host: string,
-    pathname: string,
-    path: EntityPath | undefined,
-    rights: readonly AccessRight[],
-  ): Promise<VerifiedToken | { readonly refusal: BrokerError }> {
-    try {
-      return await this.#check(token, host, pathname, path, rights);
-    } catch (error) {
-      // Other errors, such as a failed read of a rule, say nothing about the token.
-      if (error instanceof BrokerError && error.code === 'Unauthenticated')
-        return { refusal: error };
-      throw error;
-    }
-  }
-
   async #check(
     token: string,
     host: string,
@@ -211,9 +190,19 @@ export class Authorization {
     rights: readonly AccessRight[],
   ): Promise<VerifiedToken> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
-    const proof = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
+    const verified = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
     this.#events.authorized();
-    return proof;
+    return verified;
+  }
+}
+
+async function orRefusal<Found>(check: Promise<Found>): Promise<Found | { refusal: BrokerError }> {
+  try {
+    return await check;
+  } catch (error) {
+    // Other errors, such as a failed read of a rule, say nothing about the token.
+    if (error instanceof BrokerError && error.code === 'Unauthenticated') return { refusal: error };
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type EntityPath,
   parseEntityPath,
   pathOf,
+  trimSlashes,
 } from '../../shared/domain/entities/entity-path.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
@@ -56,12 +57,7 @@ export function addressOf(terminus: AmqpValue | undefined): string | undefined {
 
 /** Returns the path of an address, which may be a whole URL, without leading and trailing slashes. */
 export function addressPath(address: string): string {
-  const path = address.replace(/^[a-z][a-z\d+.-]*:\/\/[^/]*/i, '');
-  let start = 0;
-  let end = path.length;
-  while (path[start] === '/') start++;
-  while (end > start && path[end - 1] === '/') end--;
-  return path.slice(start, end);
+  return trimSlashes(address.replace(/^[a-z][a-z\d+.-]*:\/\/[^/]*/i, ''));
 }
 
 /** Returns a path without a trailing `/$management`. */

@@ -128,29 +128,29 @@ export interface DeleteOptions {
   readonly maxMessages: number;
   /** Epoch ms. */
   readonly before: number;
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
 }
 
 /** Options of peeking. */
 export interface PeekOptions {
   /** Required if the entity requires sessions; no lock is needed. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** The lowest sequence number to return; absent = from the front. */
-  readonly fromSequenceNumber?: bigint;
+  readonly fromSequenceNumber?: bigint | undefined;
   readonly maxMessages: number;
   /** Counts messages before they are read. */
-  readonly payloads?: PayloadAccount;
+  readonly payloads?: PayloadAccount | undefined;
 }
 
 /** Which deferred messages to receive, and how. */
 export interface DeferredOptions {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly sequenceNumbers: readonly bigint[];
-  readonly session?: SessionHandle;
+  readonly session?: SessionHandle | undefined;
   /** What the answer can carry; absent = any number of bytes. */
-  readonly answer?: AnswerLimit;
+  readonly answer?: AnswerLimit | undefined;
   /** Counts messages before they are read. */
-  readonly payloads?: PayloadAccount;
+  readonly payloads?: PayloadAccount | undefined;
 }
 
 /**
@@ -178,24 +178,24 @@ export interface ReceiveOptions {
   /** How long to wait for a first message, ms; 0 = answer at once. */
   readonly waitMs: number;
   /** Ends the wait with nothing. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called before each look for messages, since a right may end during a wait. An error ends the receive, with
    * nothing claimed.
    */
-  readonly admit?: () => Promise<void>;
+  readonly admit?: (() => Promise<void>) | undefined;
   /** Called when a look found no messages and the wait goes on. */
-  readonly onWait?: () => void;
+  readonly onWait?: (() => void) | undefined;
   /** Required if the entity requires sessions. */
-  readonly session?: SessionHandle;
+  readonly session?: SessionHandle | undefined;
   /** What the answer can carry; absent = any number of bytes. */
-  readonly answer?: AnswerLimit;
+  readonly answer?: AnswerLimit | undefined;
   /** Counts messages before they are claimed. */
-  readonly payloads?: PayloadAccount;
+  readonly payloads?: PayloadAccount | undefined;
   /** Resolves when messages that were found may be claimed; absent = at once. */
-  readonly turn?: () => Promise<void>;
+  readonly turn?: (() => Promise<void>) | undefined;
   /** Whether messages are still wanted; called before each claim. Absent = until `signal` is aborted. */
-  readonly isWanted?: () => boolean;
+  readonly isWanted?: (() => boolean) | undefined;
 }
 
 /** With a lock after peek-lock; without one after receive-and-delete. */

@@ -13,21 +13,21 @@ export interface SessionLock extends SessionHandle {
 /** Options of accepting a session. */
 export interface AcceptOptions {
   /** Absent = the next session that is ready. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** How long to wait for a ready session, ms. A named session is not waited for. */
   readonly waitMs: number;
   /** Ends the wait. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called before each attempt, as `ReceiveOptions.admit`. An error ends the wait, with nothing locked. */
-  readonly admit?: () => Promise<void>;
+  readonly admit?: (() => Promise<void>) | undefined;
   /** Called when an attempt found no session and the wait goes on. */
-  readonly onWait?: () => void;
+  readonly onWait?: (() => void) | undefined;
 }
 
 /** Which sessions to list. */
 export interface ListSessionsOptions {
   readonly skip: number;
   readonly top: number;
-  /** Epoch ms; absent = sessions with active messages. */
-  readonly updatedAfter?: number;
+  /** Only sessions whose state was set after this, epoch ms; absent = those with active messages. */
+  readonly updatedAfter?: number | undefined;
 }

@@ -1,4 +1,5 @@
 import { argumentError } from '../../../shared/domain/broker-error.ts';
+import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
 import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
 
 /** The resource that a path of the management API names (semantics N2, #145). */
@@ -40,17 +41,6 @@ export function parseManagePath(pathname: string): ManagePath {
   }
   const topic = SUBSCRIPTIONS.exec(path)?.[1];
   return topic === undefined ? { kind: 'entity', path } : { kind: 'subscriptions', topic };
-}
-
-/**
- * Removes leading and trailing slashes. Not by `/+$`, which takes quadratic time on a long run of slashes.
- */
-export function trimSlashes(path: string): string {
-  let start = 0;
-  let end = path.length;
-  while (path[start] === '/') start++;
-  while (end > start && path[end - 1] === '/') end--;
-  return path.slice(start, end);
 }
 
 function decodePath(pathname: string): string {

@@ -2,9 +2,9 @@ import type { EntitySettings } from '../../../shared/broker/management/managemen
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
+import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
 import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
 import { Fields, omitUndefined } from './fields.ts';
-import { trimSlashes } from './path.ts';
 import { readRule } from './read-rule.ts';
 import type { XmlElement } from './xml.ts';
 

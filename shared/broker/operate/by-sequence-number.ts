@@ -46,8 +46,8 @@ export async function receiveDeferred(
     ...(held?.policy ?? policyOf(entity, path.subQueue, log.partition)),
     mode,
     lockMs: entity.description.lockMs,
-    ...(answer === undefined ? {} : { answer }),
-    ...(payloads === undefined ? {} : { payloads }),
+    answer,
+    payloads,
     sequences,
   });
 }

@@ -4,34 +4,27 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
-import type { AnswerLimit } from '../../domain/messages/answer-limit.ts';
-import type { LockedMessage, Message, StoredMessage } from '../../domain/messages/message.ts';
+import type { Message, StoredMessage } from '../../domain/messages/message.ts';
 import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
-import type { DeadLetterAction, SettlementAction } from '../broker.ts';
+import type {
+  DeadLetterAction,
+  ReceivedMessage,
+  ReceiveOptions,
+  SettlementAction,
+} from '../broker.ts';
 import type { Forward, Publication } from './deliveries.ts';
 import type { DeduplicationCondition, DuplicateStore } from './duplicates.ts';
 import type { TransactionStore } from './transactions.ts';
 
-/** Under a lock after a peek-lock; without one after receive-and-delete. */
-export type ReceivedMessage = LockedMessage | StoredMessage;
-
 /** A claim of messages of one log. */
-export interface ClaimRequest extends LogPolicy {
-  readonly mode: 'peekLock' | 'receiveAndDelete';
-  readonly maxMessages: number;
-  /** Bodies of more than this are not handed out in one answer, except a single one. */
+export interface ClaimRequest
+  extends LogPolicy,
+    Pick<ReceiveOptions, 'mode' | 'maxMessages' | 'answer' | 'payloads' | 'turn' | 'isWanted'> {
+  /** The size of the bodies in one answer, bytes; a single larger body is returned too. */
   readonly maxBytes: number;
   readonly lockMs: number;
-  /** What the answer can carry; absent = any number of bytes. */
-  readonly answer?: AnswerLimit;
-  /** Counts messages before they are claimed and read. */
-  readonly payloads?: PayloadAccount;
-  /** Resolves when what was found may be claimed. */
-  readonly turn?: () => Promise<void>;
-  /** Whether anybody still takes what is claimed; absent = somebody does. */
-  readonly isWanted?: () => boolean;
-  /** What this claim and others at the same time may take together; absent = it is alone. */
-  readonly allowance?: Allowance;
+  /** What this claim and concurrent claims of other logs may take together; absent = it is alone. */
+  readonly allowance?: Allowance | undefined;
 }
 
 /** What claims of several logs may take together, so that all of them are not more than one. */
@@ -60,7 +53,7 @@ export interface PeekRequest {
   readonly maxBytes: number;
   readonly rules: BlockRules;
   /** Counts messages before they are read. */
-  readonly payloads?: PayloadAccount;
+  readonly payloads?: PayloadAccount | undefined;
 }
 
 /** A page of peeked messages. */

@@ -1,6 +1,7 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionRules } from '../../domain/blocks/session.ts';
+import type { ListSessionsOptions } from '../session-types.ts';
 
 /** A session that was just locked. */
 export interface AcceptedSession {
@@ -19,14 +20,6 @@ export interface AcceptNextRequest {
    * Epoch ms until which locks would have lasted that a change of the entity has ended; absent = there are none.
    */
   readonly brokenUntil?: number;
-}
-
-/** A page of sessions to list. */
-export interface SessionPage {
-  readonly skip: number;
-  readonly top: number;
-  /** Only sessions whose state was set after this, epoch ms; absent = those with active messages. */
-  readonly updatedAfter?: number;
 }
 
 /**
@@ -55,7 +48,7 @@ export interface SessionStore {
   /** Sets the state; undefined clears it. */
   setState(session: Log, token: Uint8Array, state: Uint8Array | undefined): Promise<void>;
   /** Ids of sessions, in an order that does not change. */
-  list(partition: Log, page: SessionPage, policy: LogPolicy): Promise<readonly string[]>;
+  list(partition: Log, page: ListSessionsOptions, policy: LogPolicy): Promise<readonly string[]>;
   /** As `MessageStore.deadLetterLapsed`, for sessions whose locks have ended recently. */
   deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean>;
 }

@@ -7,7 +7,7 @@ import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { Allowance } from '../ports/messages.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
-import { isWanted } from './receive-wait.ts';
+import { claimOptions } from './receive-wait.ts';
 import { SharedAllowance } from './shared-allowance.ts';
 
 /** How many partitions are asked at the same time. */
@@ -155,20 +155,15 @@ export class PartitionedReceive {
     share?: { readonly left: number; readonly allowance: Allowance },
   ): Promise<readonly ReceivedMessage[]> {
     const { subQueue } = this.#path;
-    const { mode, maxMessages, answer, payloads, turn } = this.#options;
+    const options = claimOptions(this.#options);
     this.#asked.add(partition);
     await forwardTopicDue(this.#dependencies, this.#path, partition);
     return await this.#dependencies.messages.claim(logOf(entity, subQueue, partition), {
       ...policyOf(entity, subQueue, partition),
-      mode,
-      maxMessages: share?.left ?? maxMessages,
-      maxBytes: LIMITS.receiveBytes,
+      ...options,
+      maxMessages: share?.left ?? options.maxMessages,
       lockMs: entity.description.lockMs,
-      ...(answer === undefined ? {} : { answer }),
-      ...(payloads === undefined ? {} : { payloads }),
-      ...(turn === undefined ? {} : { turn }),
-      isWanted: () => isWanted(this.#options),
-      ...(share === undefined ? {} : { allowance: share.allowance }),
+      allowance: share?.allowance,
     });
   }
 }

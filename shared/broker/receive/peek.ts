@@ -49,7 +49,7 @@ export async function peek(
           ...request,
           from: partition === from.partition ? from.sequence : 0n,
           rules: policyOf(entity, path.subQueue, partition).rules,
-          ...(payloads === undefined ? {} : { payloads }),
+          payloads,
         });
       }),
     );
@@ -84,7 +84,7 @@ async function peekSession(
     maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
     maxBytes: LIMITS.peekBytes,
     rules,
-    ...(payloads === undefined ? {} : { payloads }),
+    payloads,
   });
   return messages;
 }

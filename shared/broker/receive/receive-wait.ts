@@ -1,4 +1,5 @@
 import type { Log } from '../../domain/blocks/log.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { ReceiveOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { WakeUp } from '../ports/wake-ups.ts';
@@ -66,7 +67,9 @@ export class ReceiveWait {
   }
 }
 
-/** Whether the receiver still wants messages. */
-export function isWanted({ signal, isWanted }: ReceiveOptions): boolean {
-  return signal?.aborted !== true && isWanted?.() !== false;
+/** The part of a claim that the options of its receive decide. */
+export function claimOptions(options: ReceiveOptions) {
+  const { mode, maxMessages, answer, payloads, turn, signal } = options;
+  const isWanted = () => signal?.aborted !== true && options.isWanted?.() !== false;
+  return { mode, maxMessages, maxBytes: LIMITS.receiveBytes, answer, payloads, turn, isWanted };
 }

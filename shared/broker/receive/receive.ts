@@ -64,15 +64,10 @@ async function lookAndWait(
     }
     busyMs = BUSY_PAUSE_MS.first;
     let messages = looked;
-    const isTimeToLook = dependencies.monotonicNow() >= lookAgainAt;
-    if (messages.length === 0 && isTimeToLook)
+    if (messages.length === 0 && dependencies.monotonicNow() >= lookAgainAt) {
       lookAgainAt = dependencies.monotonicNow() + LOOK_EVERY_MS;
-    if (
-      messages.length === 0 &&
-      isTimeToLook &&
-      (await deadLetterLapsed(dependencies, entity, path))
-    ) {
-      messages = await partitions.claim(entity, 'all');
+      const isMore = await deadLetterLapsed(dependencies, entity, path);
+      if (isMore) messages = await partitions.claim(entity, 'all');
     }
     // The claim may have dead-lettered messages, which the entity may forward.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
@@ -97,15 +92,12 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
 
 /** When a lock ends or a scheduled message comes due in a partition, epoch ms. */
 function changesAt(
-  dependencies: BrokerDependencies,
+  { messages }: BrokerDependencies,
   entity: Receivable,
   { subQueue }: EntityPath,
 ): number {
   const times = partitionNumbers(entity).map((number) =>
-    dependencies.messages.changesAt(
-      logOf(entity, subQueue, number),
-      policyOf(entity, subQueue, number),
-    ),
+    messages.changesAt(logOf(entity, subQueue, number), policyOf(entity, subQueue, number)),
   );
   return Math.min(...times);
 }

@@ -7,12 +7,12 @@ import type {
 import type { Entity } from '../../domain/entities/entity.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
-import { text } from '../../domain/messages/property-value.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy } from '../ports/deliveries.ts';
 import { tooManyCopies } from './copy-account.ts';
+import { withReason } from './obstacles.ts';
 import { Turn } from './turn.ts';
 
 /** The copies that the rules of a topic's subscriptions make of messages. */
@@ -136,17 +136,11 @@ function toCopies(
         : [
             {
               sequence: first + BigInt(copies.length),
-              message: failed(message, failure.error.typeName, failure.error.message),
+              message: withReason(message, {
+                reason: failure.error.typeName,
+                description: failure.error.message,
+              }),
             },
           ],
   };
-}
-
-function failed(message: Message, reason: string, description: string): Message {
-  const properties = {
-    ...message.properties,
-    DeadLetterReason: text(reason),
-    DeadLetterErrorDescription: text(description),
-  };
-  return { ...message, properties };
 }

@@ -63,27 +63,19 @@ export async function store(
 }
 
 /** Stores messages in the entity itself: at its end, or among its scheduled ones. */
-export const append: Write = async (
-  dependencies,
-  { entity, now },
-  { partition, condition },
-  messages,
-) => {
+export const append: Write = async (dependencies, { entity, now }, to, messages) => {
+  const { partition, condition } = to;
   const log = logOf(entity, 'main', partition);
   const sequences = await dependencies.messages.append(log, messages, now, condition);
   return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
 };
 
 /** Stores messages in their destinations. The sender gets no sequence numbers. */
-export const publish: Write = async (
-  dependencies,
-  { entity, now },
-  { partition, condition },
-  messages,
-) =>
+export const publish: Write = async (dependencies, { entity, now }, to, messages) =>
   await countingAttempt(dependencies, async (counting) => {
-    const deliveries = await route(counting, entity, messages, 'sent', partition);
-    const owner = logOf(entity, 'main', partition);
+    const deliveries = await route(counting, entity, messages, 'sent', to.partition);
+    const owner = logOf(entity, 'main', to.partition);
+    const { condition } = to;
     await dependencies.messages.publish({ owner, deliveries, enqueuedAt: now, condition });
     return [];
   });

@@ -24,7 +24,7 @@ import type {
 } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
-import { isWanted, ReceiveWait } from '../receive/receive-wait.ts';
+import { claimOptions, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 
@@ -96,14 +96,8 @@ export async function receiveInSession(
       const { log, policy } = await heldSession(dependencies, entity, path, session);
       const messages = await dependencies.messages.claim(log, {
         ...policy,
-        mode: options.mode,
-        maxMessages: options.maxMessages,
-        maxBytes: LIMITS.receiveBytes,
+        ...claimOptions(options),
         lockMs: entity.description.lockMs,
-        ...(options.answer === undefined ? {} : { answer: options.answer }),
-        ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
-        ...(options.turn === undefined ? {} : { turn: options.turn }),
-        isWanted: () => isWanted(options),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(dependencies, entity, [log.partition]);

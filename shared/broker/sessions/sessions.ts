@@ -174,11 +174,7 @@ export async function listSessions(
   for (const partition of partitionNumbers(entity)) {
     const log = logOf(entity, 'main', partition);
     await comeDue(dependencies, path, log);
-    const page = {
-      skip: 0,
-      top: skip + top - found.length,
-      ...(updatedAfter === undefined ? {} : { updatedAfter }),
-    };
+    const page = { skip: 0, top: skip + top - found.length, updatedAfter };
     const policy = policyOf(entity, 'main', partition);
     found.push(...(await dependencies.sessions.list(log, page, policy)));
     if (found.length >= skip + top) break;

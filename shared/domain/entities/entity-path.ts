@@ -44,8 +44,8 @@ export function parseEntityPath(path: string): EntityPath {
   return { key: name.toLowerCase(), name, subQueue };
 }
 
-/** A loop rather than a regular expression: `/+$` takes quadratic time for many slashes. */
-function trimSlashes(path: string): string {
+/** Removes leading and trailing slashes. A loop, because `/+$` takes quadratic time for many slashes. */
+export function trimSlashes(path: string): string {
   let start = 0;
   let end = path.length;
   while (start < end && path[start] === '/') start++;

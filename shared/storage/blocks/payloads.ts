@@ -134,7 +134,9 @@ export async function loadMessages(
     at: ({ payload }, slot) => {
       const message = decoded.get(payload)?.[payload.offset + slot];
       assert(message !== undefined, 'a slot has a message in the payload of its block');
-      return withOverlay(message, payload.overlay);
+      return payload.overlay === undefined
+        ? message
+        : changedBy(message, decodeOverlay(payload.overlay));
     },
   };
 }
@@ -153,9 +155,8 @@ function assemble(
   return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
 }
 
-function withOverlay(message: Message, overlay: Uint8Array | undefined): Message {
-  if (overlay === undefined) return message;
-  const { properties, deadLetterSource } = decodeOverlay(overlay);
+/** A message with the changes of an overlay. */
+export function changedBy(message: Message, { properties, deadLetterSource }: Overlay): Message {
   return {
     ...message,
     properties: { ...message.properties, ...properties },

@@ -1,4 +1,5 @@
-import type { ClaimRequest, ReceivedMessage } from '../../broker/ports/messages.ts';
+import type { ReceivedMessage } from '../../broker/broker.ts';
+import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { slotOf } from '../../domain/blocks/block.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';

@@ -1,4 +1,5 @@
-import type { DeferredRequest, ReceivedMessage } from '../../broker/ports/messages.ts';
+import type { ReceivedMessage } from '../../broker/broker.ts';
+import type { DeferredRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';

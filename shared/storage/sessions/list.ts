@@ -1,4 +1,4 @@
-import type { SessionPage } from '../../broker/ports/sessions.ts';
+import type { ListSessionsOptions } from '../../broker/session-types.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
@@ -27,7 +27,7 @@ const AFTER_SESSIONS = '0';
 export async function listSessions(
   context: StoreContext,
   partition: Log,
-  page: SessionPage,
+  page: ListSessionsOptions,
   policy: LogPolicy,
 ): Promise<readonly string[]> {
   const { updatedAfter, skip, top } = page;

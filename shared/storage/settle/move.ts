@@ -16,6 +16,7 @@ import {
 import { encodeMessages, packProperties } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf } from '../blocks/pack-blocks.ts';
 import {
+  changedBy,
   decodeOverlay,
   loadMessages,
   type Overlay,
@@ -177,14 +178,6 @@ async function copied(
       return arrival(block, move, payload);
     }),
   );
-}
-
-function changedBy(message: Message, { properties, deadLetterSource }: Overlay): Message {
-  return {
-    ...message,
-    properties: { ...message.properties, ...properties },
-    ...(deadLetterSource === undefined ? {} : { deadLetterSource }),
-  };
 }
 
 function arrival(block: Block, move: MoveOut, payload: PayloadPlace): Arrival {

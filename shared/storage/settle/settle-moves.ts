@@ -2,21 +2,22 @@ import type { SettlementAction } from '../../broker/broker.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
-import { serviceBusy } from '../../domain/broker-error.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { keyOf } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { run } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { BlockSettlement } from './settle-groups.ts';
+import {
+  type BlockSettlement,
+  keyOfTokens,
+  SETTLE_TRIES_MAX,
+  settledTooOften,
+} from './settle-groups.ts';
 import { prepareSettlements } from './settle-plan.ts';
 
 /**
  * Settlements that move a message: dead-letter, defer, and abandon with changed properties. They read the block first,
  * because the message or the reference to its payload moves too.
  */
-
-const TRIES_MAX = 10;
 
 /** Whether a settlement moves its message. */
 export function isMove(action: SettlementAction): boolean {
@@ -31,10 +32,8 @@ export async function settleByMoving(
   group: readonly BlockSettlement[],
   policy: LogPolicy,
 ): Promise<readonly BlockSettlement[]> {
-  const [first] = group;
-  if (first === undefined) return [];
-  const key = keyOf(log, { store: first.token.store, sequence: first.token.block });
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  const key = keyOfTokens(log, group);
+  for (let tries = 0; tries < SETTLE_TRIES_MAX; tries++) {
     const now = context.clock.now();
     const item = await context.table.get(key, { consistent: true });
     if (item === undefined) return [];
@@ -46,5 +45,5 @@ export async function settleByMoving(
     const prepared = await prepareSettlements(context, log, block, held, policy, now);
     if (prepared !== undefined && decided(await run(context.table, [prepared]))) return held;
   }
-  throw serviceBusy('Others settle in the same block all the time; try again.');
+  throw settledTooOften();
 }
