@@ -34,25 +34,12 @@ export interface LocalServer {
  * the first TLS client connects. Throws StartupError if the server cannot listen on the address.
  */
 export async function startServer({
-  app,
-  memory,
-  gateway,
-  certificate = () => obtainCertificate(undefined, Date.now()),
   host,
   port,
-  firstBytesMs,
-  refusalPauseMs,
-  admission,
+  certificate = () => obtainCertificate(undefined, Date.now()),
+  ...dependencies
 }: ServerOptions): Promise<LocalServer> {
-  const server = createProtocolServer({
-    app,
-    memory,
-    gateway,
-    certificate,
-    firstBytesMs,
-    refusalPauseMs,
-    admission,
-  });
+  const server = createProtocolServer({ ...dependencies, certificate });
   await listen(server.http, host, port);
   const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');

@@ -1,8 +1,8 @@
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { StoredMessage } from '../../shared/domain/messages/message.ts';
+import { present } from '../../shared/domain/present.ts';
 import { packAmqpOnly, unpackAmqpOnly } from '../messages/amqp-only-sections.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
 import { Body, type Input, messageBytesMax } from './operation.ts';
 import { writeEach } from './write-each.ts';
@@ -21,12 +21,10 @@ export async function peekedBytes(input: Input): Promise<number> {
  */
 export async function peek({ context, path, body }: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
-  const from = bigintOf(fields.at('from-sequence-number'));
-  const sessionId = fields.text('session-id');
   const messages = await context.dependencies.broker.peek(path, {
+    fromSequenceNumber: bigintOf(fields.at('from-sequence-number')),
+    sessionId: fields.text('session-id'),
     maxMessages: fields.requiredCount('message-count', LIMITS.peekMessages),
-    ...(from === undefined ? {} : { fromSequenceNumber: from }),
-    ...(sessionId === undefined ? {} : { sessionId }),
   });
   if (messages.length === 0) return undefined;
   const omit = fields.at('omit-message-body');
@@ -54,11 +52,10 @@ export async function deleteMessages({
   body,
 }: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
-  const sessionId = fields.text('session-id');
   const count = await context.dependencies.broker.deleteMessages(path, {
+    sessionId: fields.text('session-id'),
     maxMessages: fields.requiredCount('message-count', DELETE_MAX),
     before: fields.requiredNumber('enqueued-time-utc'),
-    ...(sessionId === undefined ? {} : { sessionId }),
   });
   return count === 0 ? undefined : mapOf({ 'message-count': int(count) });
 }

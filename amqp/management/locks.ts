@@ -3,6 +3,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { present } from '../../shared/domain/present.ts';
 import { changedProperties, guidBytes } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
@@ -41,10 +42,9 @@ export async function settle(input: Input): Promise<AmqpValue> {
   const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
   const sessionId = (await hasSessions(context, path)) ? sessionIdOf(input) : undefined;
   if (enlistment !== undefined) {
-    const session = sessionId === undefined ? {} : { sessionId };
     const need = { pathname, path, right: 'Listen' } as const;
     for (const settlement of settlements) {
-      enlistment.add({ kind: 'settle', path, settlement, ...session }, need);
+      enlistment.add({ kind: 'settle', path, settlement, sessionId }, need);
     }
     return mapOf({});
   }
@@ -74,12 +74,7 @@ function actionOf(fields: Body): SettlementAction {
     case 'suspended': {
       const reason = fields.text('deadletter-reason');
       const description = fields.text('deadletter-description');
-      return {
-        kind: 'deadLetter',
-        ...properties,
-        ...(reason === undefined ? {} : { reason }),
-        ...(description === undefined ? {} : { description }),
-      };
+      return { kind: 'deadLetter', ...properties, ...present({ reason, description }) };
     }
     default:
       throw new BrokerError('ArgumentError', `'${status}' is not a disposition status.`);
@@ -105,7 +100,7 @@ export async function receiveDeferred(input: Input): Promise<AmqpValue> {
   const messages = await context.dependencies.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',
     sequenceNumbers: fields.bigints('sequence-numbers'),
-    ...(sessionId === undefined ? {} : { session: context.sessions.handle(path, sessionId) }),
+    session: sessionId === undefined ? undefined : context.sessions.handle(path, sessionId),
   });
   const entries = await writeEach(context, messages, (message) =>
     mapOf({

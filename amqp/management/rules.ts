@@ -1,8 +1,8 @@
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { present } from '../../shared/domain/present.ts';
 import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.ts';
 import { fromProperties, toProperties } from '../messages/property-values.ts';
-import { present } from '../wire/present.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type Input } from './operation.ts';
 

@@ -1,7 +1,7 @@
+import { present } from '../../shared/domain/present.ts';
 import { decode } from '../wire/decode.ts';
 import { encode } from '../wire/encode.ts';
 import { trimmed } from '../wire/fields.ts';
-import { present } from '../wire/present.ts';
 import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/value.ts';
 
 /**

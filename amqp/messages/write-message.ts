@@ -1,8 +1,8 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { effectivePartitionKey } from '../../shared/domain/messages/message.ts';
+import { present } from '../../shared/domain/present.ts';
 import { trimmed } from '../wire/fields.ts';
-import { present } from '../wire/present.ts';
 import {
   type AmqpValue,
   bool,

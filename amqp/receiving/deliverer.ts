@@ -203,7 +203,7 @@ export class Deliverer {
         payloads: claim,
         turn: () => this.#claimTurn(),
         isWanted: () => this.#mayDeliver,
-        ...(session === undefined ? {} : { session }),
+        session,
       });
     } finally {
       check.cancel();

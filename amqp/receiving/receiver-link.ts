@@ -110,7 +110,7 @@ async function openSession(
   const timeoutMs = numberOf(fieldsOf(link.attach.properties).get(TIMEOUT));
   const slot = workSlots.slot();
   const accepting = dependencies.broker.acceptSession(node.path, {
-    ...(sessionId === undefined ? {} : { sessionId }),
+    sessionId,
     waitMs: Math.min(timeoutMs ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
     admit: () => slot.take(),

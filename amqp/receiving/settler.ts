@@ -2,6 +2,7 @@ import type { Settlement, SettlementAction } from '../../shared/broker/broker.ts
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
+import { present } from '../../shared/domain/present.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
 import {
@@ -157,9 +158,9 @@ export class Settler {
     const { action, answer } = this.#requestOf(outcome);
     const settlement = { lockToken: lockTokenOf(delivery.tag), action };
     const path = this.#path;
-    const sessionId = this.#sessionId === undefined ? {} : { sessionId: this.#sessionId };
+    const sessionId = this.#sessionId;
     try {
-      const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
+      const operation = { kind: 'settle', path, settlement, sessionId } as const;
       const onCommit = () => this.#link.settle([delivery], answer);
       const need = { pathname: this.#pathname, path, right: 'Listen' } as const;
       const enlistment = this.#context.transactions.enlist(transaction);
@@ -276,8 +277,7 @@ function deadLetter(error: Extract<Outcome, { kind: 'rejected' }>['error']): Set
   const description = textIn(DeadLetterErrorDescription) ?? named.description;
   return {
     kind: 'deadLetter',
-    ...(reason === undefined ? {} : { reason }),
-    ...(description === undefined ? {} : { description }),
+    ...present({ reason, description }),
     ...(Object.keys(others).length === 0 ? {} : { properties: others }),
   };
 }

@@ -265,7 +265,7 @@ export type TransactionOperation =
       readonly path: EntityPath;
       readonly settlement: Settlement;
       /** Required if the entity requires sessions. */
-      readonly sessionId?: string;
+      readonly sessionId?: string | undefined;
     }
   | {
       readonly kind: 'renew';

@@ -89,7 +89,7 @@ export class FakeBroker implements Broker {
 
   async receive(path: EntityPath, options: ReceiveOptions): Promise<readonly ReceivedMessage[]> {
     this.#failIfTold('receive');
-    this.received.push({ path, options });
+    this.received.push({ path, options: given(options) });
     const active = this.#of(path).filter(({ state }) => state === 'Active');
     return this.#handOut(path, options.mode, active.slice(0, options.maxMessages));
   }
@@ -240,7 +240,7 @@ export class FakeBroker implements Broker {
 
   #note(call: keyof Broker, ...options: unknown[]): void {
     this.#failIfTold(call);
-    this.calls.push([call, ...options]);
+    this.calls.push([call, ...options.map(given)]);
   }
 
   #named(
@@ -294,4 +294,11 @@ function locked(session: SessionHandle): SessionLock {
 
 function withoutLock({ lockToken, lockedUntil, ...stored }: LockedMessage): StoredMessage {
   return stored;
+}
+
+/** Options without those that are undefined, which count as not given. */
+function given<Options>(options: Options): Options {
+  if (options === null || Object.getPrototypeOf(options) !== Object.prototype) return options;
+  const entries = Object.entries(options as object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Options;
 }

@@ -108,13 +108,3 @@ function instanceAttribute(element: XmlElement, name: string): string | undefine
     (attribute) => attribute.name === name && attribute.namespace === NAMESPACE.instance,
   )?.value;
 }
-
-/** An object without undefined members. */
-export type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Removes undefined members: an absent setting gets its default, one that is `undefined` would not. */
-export function omitUndefined<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Defined<T>;
-}

@@ -2,8 +2,9 @@ import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
+import { present } from '../../../shared/domain/present.ts';
 import type { Filter, RuleAction } from '../../../shared/filters/rule.ts';
-import { Fields, omitUndefined, typeOf } from './fields.ts';
+import { Fields, typeOf } from './fields.ts';
 import { readValue } from './values.ts';
 import type { XmlElement } from './xml.ts';
 
@@ -19,7 +20,7 @@ export function readRule(element: XmlElement, name?: string): RuleInput {
     name: name ?? fields.text('Name') ?? DEFAULT_RULE_NAME,
     // A rule without a filter matches all messages: recorded by the vendor's REST client for Node in 2014.
     filter: filter === undefined ? { kind: 'true' } : readFilter(filter),
-    ...omitUndefined({ action: action === undefined ? undefined : readAction(action) }),
+    ...present({ action: action === undefined ? undefined : readAction(action) }),
   };
 }
 
@@ -40,7 +41,7 @@ function readFilter(element: XmlElement): Filter {
     case 'CorrelationFilter':
       return {
         kind: 'correlation',
-        ...omitUndefined({
+        ...present({
           correlationId: fields.text('CorrelationId'),
           messageId: fields.text('MessageId'),
           to: fields.text('To'),

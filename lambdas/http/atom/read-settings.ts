@@ -4,7 +4,8 @@ import type { AuthorizationRuleInput } from '../../../shared/domain/entities/aut
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
 import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
 import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
-import { Fields, omitUndefined } from './fields.ts';
+import { present } from '../../../shared/domain/present.ts';
+import { Fields } from './fields.ts';
 import { readRule } from './read-rule.ts';
 import type { XmlElement } from './xml.ts';
 
@@ -34,7 +35,7 @@ export function readTopic(element: XmlElement): EntitySettings {
     kind: 'topic',
     ...commonSettings(fields),
     ...ingressSettings(fields),
-    ...omitUndefined({
+    ...present({
       filteringMessagesBeforePublishing: fields.boolean('FilteringMessagesBeforePublishing'),
       enableSubscriptionPartitioning: fields.boolean('EnableSubscriptionPartitioning'),
     }),
@@ -51,7 +52,7 @@ export function readSubscription(element: XmlElement, path: string): EntitySetti
     kind: 'subscription',
     ...commonSettings(fields),
     ...deliverySettings(fields, path),
-    ...omitUndefined({
+    ...present({
       deadLetteringOnFilterEvaluationExceptions: fields.boolean(
         'DeadLetteringOnFilterEvaluationExceptions',
       ),
@@ -61,7 +62,7 @@ export function readSubscription(element: XmlElement, path: string): EntitySetti
 }
 
 function commonSettings(fields: Fields) {
-  return omitUndefined({
+  return present({
     defaultTimeToLiveMs: unlimitedAsAbsent(fields.duration('DefaultMessageTimeToLive')),
     autoDeleteOnIdleMs: unlimitedAsAbsent(fields.duration('AutoDeleteOnIdle')),
     enableBatchedOperations: fields.boolean('EnableBatchedOperations'),
@@ -71,7 +72,7 @@ function commonSettings(fields: Fields) {
 }
 
 function ingressSettings(fields: Fields) {
-  return omitUndefined({
+  return present({
     maxSizeInMegabytes: fields.integer('MaxSizeInMegabytes'),
     requiresDuplicateDetection: fields.boolean('RequiresDuplicateDetection'),
     duplicateDetectionMs: fields.duration('DuplicateDetectionHistoryTimeWindow'),
@@ -85,7 +86,7 @@ function ingressSettings(fields: Fields) {
 }
 
 function deliverySettings(fields: Fields, path: string) {
-  return omitUndefined({
+  return present({
     lockMs: fields.duration('LockDuration'),
     requiresSession: fields.boolean('RequiresSession'),
     deadLetteringOnMessageExpiration: fields.boolean('DeadLetteringOnMessageExpiration'),
@@ -137,7 +138,7 @@ function readAuthorizationRule(element: XmlElement): AuthorizationRuleInput {
   return {
     keyName: fields.text('KeyName') ?? '',
     rights: rights === undefined ? [] : new Fields(rights).children('AccessRights').map(readRight),
-    ...omitUndefined({
+    ...present({
       primaryKey: fields.text('PrimaryKey'),
       secondaryKey: fields.text('SecondaryKey'),
     }),

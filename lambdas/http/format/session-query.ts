@@ -17,9 +17,9 @@ export function sessionIdOf(c: Context): string | undefined {
   return c.req.query('sessionId');
 }
 
-/** The session and its lock as an option of a receive; empty where there is none. Throws ArgumentError. */
-export function sessionOption(c: Context): { readonly session?: SessionHandle } {
-  return sessionIdOf(c) === undefined ? {} : { session: sessionHandleOf(c) };
+/** The session and its lock token; undefined if the request names no session. Throws ArgumentError. */
+export function optionalSessionOf(c: Context): SessionHandle | undefined {
+  return sessionIdOf(c) === undefined ? undefined : sessionHandleOf(c);
 }
 
 /** The session and its lock token. Throws ArgumentError where one of them is missing. */

@@ -52,31 +52,26 @@ export function header(description: string, example: string): Fragment {
 export const EXAMPLE_LOCK_TOKEN = '00000000-0000-4000-8000-000000000001';
 
 const whole = { type: 'integer', minimum: 0 } as const;
-const path = (name: string, example: string, description: string): Fragment => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema: { type: 'string' },
-  example,
-});
+const text = { type: 'string' } as const;
+const path = (name: string, example: string, description: string): Fragment => {
+  return { name, in: 'path', required: true, description, schema: text, example };
+};
 const query = (
   name: string,
   schema: Schema,
   example: number | string,
   description: string,
-): Fragment => ({
-  name,
-  in: 'query',
-  description,
-  schema,
-  example,
-});
+): Fragment => ({ name, in: 'query', description, schema, example });
 
 /** The session lock of all examples. */
 export const EXAMPLE_SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
 
-const text = { type: 'string' } as const;
+const sessionLock = query(
+  'sessionLock',
+  { ...text, format: 'uuid' },
+  EXAMPLE_SESSION_LOCK,
+  'The lock on the session, as accepting it returned it.',
+);
 
 /** Every parameter of the contract. */
 export const PARAMETERS = {
@@ -128,26 +123,13 @@ export const PARAMETERS = {
     'customer-7',
     'The session id, if the entity requires sessions. Any text, including the empty one.',
   ),
-  sessionLock: query(
-    'sessionLock',
-    { ...text, format: 'uuid' },
-    EXAMPLE_SESSION_LOCK,
-    'The lock on the session, as accepting it returned it.',
-  ),
+  sessionLock,
   /** These two for operations that require a session. */
   heldSession: {
     ...query('sessionId', text, 'customer-7', 'The session id. Any text, including the empty one.'),
     required: true,
   },
-  heldSessionLock: {
-    ...query(
-      'sessionLock',
-      { ...text, format: 'uuid' },
-      EXAMPLE_SESSION_LOCK,
-      'The lock on the session, as accepting it returned it.',
-    ),
-    required: true,
-  },
+  heldSessionLock: { ...sessionLock, required: true },
   sessionsSkip: query('skip', { ...whole, default: 0 }, 0, 'The number of sessions to skip.'),
   sessionsTop: query(
     'top',

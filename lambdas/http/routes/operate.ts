@@ -47,11 +47,7 @@ export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
     }
     const { maxMessages, enqueuedBefore: before } = request;
     const sessionId = sessionIdOf(c);
-    const deleted = await broker.deleteMessages(path, {
-      maxMessages,
-      before,
-      ...(sessionId === undefined ? {} : { sessionId }),
-    });
+    const deleted = await broker.deleteMessages(path, { maxMessages, before, sessionId });
     return jsonAnswer(c, JSON.stringify({ deleted }));
   });
   serve(app, dependencies, 'resubmit', async (c, path) => {

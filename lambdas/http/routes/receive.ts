@@ -23,7 +23,7 @@ import {
   type Wait,
 } from '../format/receive-query.ts';
 import { parseDeferred } from '../format/sequence-numbers.ts';
-import { sessionIdOf, sessionOption } from '../format/session-query.ts';
+import { optionalSessionOf, sessionIdOf } from '../format/session-query.ts';
 import { parseSettlements, printSettlements } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
@@ -48,7 +48,7 @@ interface ReceiveRequest {
   readonly wait: Wait;
   /** Absent where the client wants one message, with its properties in headers. */
   readonly maxMessages: number | undefined;
-  readonly session?: SessionHandle;
+  readonly session: SessionHandle | undefined;
   /** Ends a wait when the caller loses its right or disconnects; empty where there is no wait. */
   readonly waitOptions: Pick<ReceiveOptions, 'admit' | 'signal'>;
   readonly payloads: PayloadAccount;
@@ -68,19 +68,16 @@ export function receiveRoutes(dependencies: HttpDependencies): Hono {
   );
   serve(app, dependencies, 'receiveDeferred', async (c, path) => {
     const deferred = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseDeferred);
-    const request = { ...deferred, ...sessionOption(c) };
-    const options = { ...request, ...answerLimit(dependencies, 'batch') };
+    const session = optionalSessionOf(c);
+    const options = { ...deferred, session, answer: answerLimit(dependencies, 'batch') };
     return await countPayloads(dependencies, 'deferred', async (payloads) => {
       const messages = await dependencies.broker.receiveDeferred(path, { ...options, payloads });
       return batchAnswer(c, await printBatchInTurn(dependencies, messages), statusOf(options.mode));
     });
   });
   serve(app, dependencies, 'peek', async (c, path) => {
-    const sessionId = sessionIdOf(c);
-    const options = {
-      ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
-      ...(sessionId === undefined ? {} : { sessionId }),
-    };
+    const page = parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages'));
+    const options = { ...page, sessionId: sessionIdOf(c) };
     return await countPayloads(dependencies, 'peek', async (payloads) => {
       const messages = await dependencies.broker.peek(path, { ...options, payloads });
       const batch = await printBatchInTurn(dependencies, messages, 'peeked');
@@ -103,7 +100,7 @@ async function receive(
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
   // Without a wait, the check at the start of the request is enough.
   const waitOptions = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
-  const request = { mode, path, wait, maxMessages, waitOptions, ...sessionOption(c) };
+  const request = { mode, path, wait, maxMessages, waitOptions, session: optionalSessionOf(c) };
   const sessionId = request.session?.sessionId;
   // The memory of the settlements is released before the wait for messages.
   const { raw } = c.req;
@@ -206,11 +203,11 @@ function answerLimit(
   { answerBytesMax }: HttpDependencies,
   form: AnswerLimit['form'],
   other = '',
-): { readonly answer?: AnswerLimit } {
-  if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: SERVER_BATCH_LIMIT };
+): AnswerLimit | undefined {
+  if (answerBytesMax === undefined) return form === 'single' ? undefined : SERVER_BATCH_LIMIT;
   const extra = Math.max(0, Buffer.byteLength(other) - LIMITS.answerExtraBytes);
   const { answerHeaderBytes: headerBytes } = LIMITS;
-  return { answer: { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes } };
+  return { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes };
 }
 
 /** Refuses a peek whose first message, read whatever its size, does not fit. Throws MessageSizeExceeded. */
@@ -229,7 +226,7 @@ function requireFits(
 function receiveMessages(
   { broker }: HttpDependencies,
   { path, mode, maxMessages = 1, wait, session, waitOptions, payloads }: ReceiveRequest,
-  answer: { readonly answer?: AnswerLimit },
+  answer: AnswerLimit | undefined,
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {
     mode,
@@ -237,7 +234,7 @@ function receiveMessages(
     waitMs: wait.ms,
     ...waitOptions,
     payloads,
-    ...answer,
-    ...(session === undefined ? {} : { session }),
+    answer,
+    session,
   });
 }

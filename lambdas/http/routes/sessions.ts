@@ -23,7 +23,7 @@ export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
       waitMs: wait.ms,
       // During a wait the client may disconnect or lose its right.
       ...(wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal }),
-      ...(sessionId === undefined ? {} : { sessionId }),
+      sessionId,
     });
     if (lock === undefined) return c.body(null, 204, retryHeaders(wait));
     return jsonAnswer(c, printLock(lock), 201);
