@@ -98,7 +98,7 @@ async function published(
     },
     update: async () => ({ done: true }),
     transact: async () => ({ done: true }),
-    writeMany: async () => {},
+    putMany: async () => {},
   };
   const context = {
     table,

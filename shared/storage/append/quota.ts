@@ -1,5 +1,5 @@
 import { logOf } from '../../domain/blocks/log.ts';
-import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
 import { readPartitionHeader } from '../scheduling/partition-header.ts';
 import type { StoreContext } from '../store-context.ts';
 
@@ -16,9 +16,7 @@ export async function fitsQuota(
   measure: () => Promise<number>,
 ): Promise<{ readonly fits: boolean; readonly size: number }> {
   const { sizeEstimate, table } = context;
-  const logs = Array.from({ length: partitionsOf(entity) }, (_, partition) =>
-    logOf(entity, 'main', partition),
-  );
+  const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
   const atMost = () => logs.reduce((sum, log) => sum + sizeEstimate.atMost(log), 0);
   const known = logs.filter((log) => sizeEstimate.knows(log)).length;
   const partOfLimit = (limit * Math.max(1, known)) / logs.length;

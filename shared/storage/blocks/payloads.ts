@@ -1,4 +1,3 @@
-import type { WriteRequest } from '@aws-sdk/client-dynamodb';
 import { unpack } from 'msgpackr';
 import { assert } from '../../domain/assert.ts';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
@@ -25,9 +24,7 @@ export async function putPayloads(
   );
   const [only] = items;
   if (only !== undefined && items.length === 1) await table.put(only);
-  else if (items.length > 1) {
-    await table.writeMany(items.map((Item): WriteRequest => ({ PutRequest: { Item } })));
-  }
+  else if (items.length > 1) await table.putMany(items);
 }
 
 /**
@@ -45,11 +42,7 @@ export async function releasePayload(table: Table, log: Log, place: PayloadPlace
   }
   const [only] = keys;
   if (only !== undefined && keys.length === 1) await table.delete(only);
-  else {
-    await table.writeMany(
-      keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
-    );
-  }
+  else await table.deleteMany(keys);
 }
 
 async function isLastReference(table: Table, key: ItemKey, sharedAs: number): Promise<boolean> {

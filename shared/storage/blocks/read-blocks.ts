@@ -68,22 +68,10 @@ export async function readBlocks(
   page: { from: string; to?: string; limit: number; consistent: boolean },
 ): Promise<{ blocks: readonly Block[]; next: string | undefined }> {
   const prefix = sessionPrefix(log);
-  const { items, lastKey } = await context.table.query({
-    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':log': { S: logKey(log) },
-      ':from': { S: prefix + page.from },
-      ':to': { S: prefix + (page.to ?? LAST_BLOCK) },
-    },
-    ConsistentRead: page.consistent,
-    Limit: page.limit,
+  const { items, next } = await context.table.range(logKey(log), {
+    ...page,
+    from: prefix + page.from,
+    to: prefix + (page.to ?? LAST_BLOCK),
   });
-  const last = lastKey?.['sk']?.S;
-  return {
-    blocks: items.map(fromBlockItem),
-    next: last === undefined ? undefined : `${last.slice(prefix.length)}${JUST_AFTER}`,
-  };
+  return { blocks: items.map(fromBlockItem), next: next?.slice(prefix.length) };
 }
-
-/** Appended to a sort key: sorts after it, and before the key of a message that was put back beside it. */
-export const JUST_AFTER = '!';

@@ -5,7 +5,7 @@ import {
   surveyBlock,
 } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { JUST_AFTER } from '../blocks/read-blocks.ts';
+import { JUST_AFTER } from '../dynamodb/table.ts';
 import {
   type ActiveScan,
   lockScopeOf,

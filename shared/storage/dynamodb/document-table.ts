@@ -84,37 +84,26 @@ export class DocumentTable {
     consistent: boolean,
     after?: Document,
   ): AsyncGenerator<Document> {
+    const input = {
+      TableName: this.name,
+      KeyConditionExpression:
+        prefix === undefined ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: {
+        ':pk': collection,
+        ...(prefix === undefined ? {} : { ':prefix': prefix }),
+      },
+      ConsistentRead: consistent,
+      ReturnConsumedCapacity: 'TOTAL',
+    } as const;
     let start = after;
     do {
-      const page = await this.#page(collection, prefix, consistent, start);
-      yield* page.documents;
-      start = page.lastKey;
+      const from = start;
+      const { Items = [], LastEvaluatedKey } = await this.#requests.send('read', () =>
+        this.#client.send(new QueryCommand({ ...input, ExclusiveStartKey: from })),
+      );
+      yield* Items;
+      start = LastEvaluatedKey;
     } while (start !== undefined);
-  }
-
-  async #page(
-    collection: string,
-    prefix: string | undefined,
-    consistent: boolean,
-    start: Document | undefined,
-  ): Promise<{ documents: readonly Document[]; lastKey: Document | undefined }> {
-    const answer = await this.#requests.send('read', () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.name,
-          KeyConditionExpression:
-            prefix === undefined ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
-          ExpressionAttributeValues: {
-            ':pk': collection,
-            ...(prefix === undefined ? {} : { ':prefix': prefix }),
-          },
-          ConsistentRead: consistent,
-          ReturnConsumedCapacity: 'TOTAL',
-          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-        }),
-      ),
-    );
-    return { documents: answer.Items ?? [], lastKey: answer.LastEvaluatedKey };
   }
 
   /** Up to `limit` documents of a collection between two sort keys, in order. */

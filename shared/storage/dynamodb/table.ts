@@ -58,6 +58,16 @@ type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
 
 type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 
+/** The range of a query: sort keys, both included, and the size of a page. */
+interface Range {
+  readonly from: string;
+  readonly to: string;
+  readonly limit: number;
+  readonly consistent: boolean;
+}
+
+/** Appended to a sort key: sorts after it, and before the key of a message that was put back beside it. */
+export const JUST_AFTER = '!';
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
 const UNPROCESSED_TRIES_MAX = 8;
@@ -119,6 +129,38 @@ export class Table {
     return { items: answer.Items ?? [], lastKey: answer.LastEvaluatedKey };
   }
 
+  /** All items of a query, page by page. */
+  async *all(input: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item> {
+    let start = input.ExclusiveStartKey;
+    do {
+      const page = await this.query({ ...input, ExclusiveStartKey: start });
+      yield* page.items;
+      start = page.lastKey;
+    } while (start !== undefined);
+  }
+
+  /**
+   * One page of a collection between two sort keys, in key order; `next` = the sort key at which to continue, undefined at
+   * the end.
+   */
+  async range(
+    collection: string,
+    { from, to, limit, consistent }: Range,
+  ): Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }> {
+    const { items, lastKey } = await this.query({
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':pk': { S: collection },
+        ':from': { S: from },
+        ':to': { S: to },
+      },
+      ConsistentRead: consistent,
+      Limit: limit,
+    });
+    const last = lastKey?.['sk']?.S;
+    return { items, next: last === undefined ? undefined : `${last}${JUST_AFTER}` };
+  }
+
   /** Many items by key, in any order; those that do not exist are left out. */
   async getMany(
     keys: readonly ItemKey[],
@@ -171,8 +213,17 @@ export class Table {
     );
   }
 
-  /** Puts and deletes without conditions, in any order, not atomic. Returns when all are durable. */
-  async writeMany(requests: readonly WriteRequest[]): Promise<void> {
+  /** Puts items without conditions, in any order, not atomic. Returns when all are durable. */
+  async putMany(items: readonly Item[]): Promise<void> {
+    await this.#writeMany(items.map((Item) => ({ PutRequest: { Item } })));
+  }
+
+  /** Deletes items by key, as `putMany` puts them. */
+  async deleteMany(keys: readonly ItemKey[]): Promise<void> {
+    await this.#writeMany(keys.map((key) => ({ DeleteRequest: { Key: keyItem(key) } })));
+  }
+
+  async #writeMany(requests: readonly WriteRequest[]): Promise<void> {
     await Promise.all(chunks(requests, BATCH_WRITE_MAX).map((page) => this.#writePage(page)));
   }
 

@@ -4,7 +4,7 @@ import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { type SessionRules, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import { type Entity, partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
@@ -50,7 +50,7 @@ export class DynamoCounts implements EntityCounts {
 
   async #ofEntity(entity: Entity): Promise<MessageCounts> {
     const { description } = entity;
-    const partitions = Array.from({ length: partitionsOf(entity) }, (_, partition) => partition);
+    const partitions = partitionNumbers(entity);
     const count = async (subQueue: SubQueue): Promise<Tally> => {
       if (description.kind === 'topic' && subQueue !== 'main') return NOTHING;
       const tallies = partitions.map((partition) => this.#ofLog(entity, subQueue, partition));
@@ -98,19 +98,14 @@ export class DynamoCounts implements EntityCounts {
         ? undefined
         : await readAllSessions({ table: this.#messages, clock: this.#clock }, log);
     let tally: Tally = { ...NOTHING, bytes: sessions?.stateBytes ?? 0 };
-    let start: Item | undefined;
-    do {
-      const page = await this.#messages.query({
-        KeyConditionExpression: 'pk = :log',
-        ExpressionAttributeValues: { ':log': { S: logKey(log) } },
-        ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-        ConsistentRead: true,
-      });
-      tally = page.items
-        .map((item) => tallyOf(item, rules && inSessionOf(item, rules, sessions?.rules), now))
-        .reduce(add, tally);
-      start = page.lastKey;
-    } while (start !== undefined);
+    const items = this.#messages.all({
+      KeyConditionExpression: 'pk = :log',
+      ExpressionAttributeValues: { ':log': { S: logKey(log) } },
+      ConsistentRead: true,
+    });
+    for await (const item of items) {
+      tally = add(tally, tallyOf(item, rules && inSessionOf(item, rules, sessions?.rules), now));
+    }
     return tally;
   }
 

@@ -11,7 +11,7 @@ export function headerKeys(entity: Entity): readonly ItemKey[] {
 }
 
 /** The writes that create the partition headers of a new entity. */
-export function newHeads(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
+export function newHeaders(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
   return headerKeys(entity).map((key) => ({
     Put: {
       TableName: messagesTable,

@@ -14,7 +14,7 @@ import {
   topLevelKey,
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
-import { fromDocument, headerKeys, newEntity, newHeads, topicCheck } from './entity-document.ts';
+import { fromDocument, headerKeys, newEntity, newHeaders, topicCheck } from './entity-document.ts';
 import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
@@ -108,7 +108,7 @@ export class DynamoEntityStore implements EntityStore {
           ConditionExpression: 'attribute_not_exists(pk)',
         },
       },
-      ...newHeads(messagesTable, entity),
+      ...newHeaders(messagesTable, entity),
       ...more(entity),
     ];
     const isThere = async () => (await this.read(key))?.id === id;

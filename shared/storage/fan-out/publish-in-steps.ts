@@ -205,11 +205,7 @@ async function runSteps(
 
 /** Deletes an intent and its progress as a batch, which needs only the rights of the send function. */
 async function deleteIntent({ table }: StoreContext, intent: Item): Promise<void> {
-  await table.writeMany(
-    [progressKey(intent), keyOfItem(intent)].map((key) => ({
-      DeleteRequest: { Key: keyItem(key) },
-    })),
-  );
+  await table.deleteMany([progressKey(intent), keyOfItem(intent)]);
 }
 
 /**
@@ -274,20 +270,15 @@ async function intentsUntil(
   until: number,
 ): Promise<readonly Item[]> {
   const intents: Item[] = [];
-  let start: Item | undefined;
-  do {
-    const page = await table.query({
-      KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':log': { S: logKey(owner) },
-        ':from': { S: intentSortKey(0, '') },
-        ':to': { S: intentSortKey(until, '~') },
-      },
-      ConsistentRead: true,
-      ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-    });
-    intents.push(...page.items);
-    start = page.lastKey;
-  } while (start !== undefined);
+  const pages = table.all({
+    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':log': { S: logKey(owner) },
+      ':from': { S: intentSortKey(0, '') },
+      ':to': { S: intentSortKey(until, '~') },
+    },
+    ConsistentRead: true,
+  });
+  for await (const intent of pages) intents.push(intent);
   return intents;
 }

@@ -2,7 +2,7 @@ import { logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Document } from '../dynamodb/document-table.ts';
-import type { Item, ItemKey } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
 import { orphansOf } from '../schema/entity-keys.ts';
 import { logKey, payloadCollection, sessionsCollection } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
@@ -126,24 +126,18 @@ async function* holdersOf(
   if (entity.description.kind === 'topic') yield* store.subscriptionsOf(entity);
 }
 
-async function* itemsOf(
-  context: SweepDependencies['context'],
+function itemsOf(
+  { table }: SweepDependencies['context'],
   collection: string,
   projection: string,
   after?: ItemKey,
 ): AsyncGenerator<Item> {
-  let start: Item | undefined =
-    after === undefined ? undefined : { pk: { S: after.pk }, sk: { S: after.sk } };
-  do {
-    const page = await context.table.query({
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: collection } },
-      ProjectionExpression: projection,
-      ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-    });
-    yield* page.items;
-    start = page.lastKey;
-  } while (start !== undefined);
+  return table.all({
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': { S: collection } },
+    ProjectionExpression: projection,
+    ExclusiveStartKey: after && keyItem(after),
+  });
 }
 
 /** The name of a payload; its items have the same name and a number. */

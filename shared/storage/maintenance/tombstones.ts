@@ -1,10 +1,9 @@
-import type { WriteRequest } from '@aws-sdk/client-dynamodb';
 import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { payloadKeys, releasePayload } from '../blocks/payloads.ts';
-import { type Item, type ItemKey, keyItem, keyOfItem } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
@@ -121,7 +120,7 @@ async function clearLog({ context }: SweepDependencies, log: Log, limit: number)
       .map((item) => ({ key: keyOfItem(item), ...fromBlockItem(item) }));
     const isShared = ({ payload }: Block) => payload.sharedIn !== undefined;
     const own = blocks.filter((block) => !isShared(block));
-    await deleteAll(context, [
+    await table.deleteMany([
       ...items.filter((item) => item['w'] === undefined).map(keyOfItem),
       ...own.flatMap(({ payload }) => payloadKeys(log, payload)),
     ]);
@@ -142,7 +141,7 @@ function clearAll(
   limit: number,
 ): Promise<number> {
   return clearCollection(context, collection, limit, (items) =>
-    deleteAll(context, items.map(keyOfItem)),
+    context.table.deleteMany(items.map(keyOfItem)),
   );
 }
 
@@ -166,12 +165,6 @@ async function clearCollection(
     cleared += items.length;
   }
   return cleared;
-}
-
-async function deleteAll({ table }: StoreContext, keys: readonly ItemKey[]): Promise<void> {
-  await table.writeMany(
-    keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
-  );
 }
 
 async function clearRules(
@@ -204,7 +197,7 @@ async function removeChildren(
     const child = { removedAt: clock.now(), entity, partitions };
     await documents.put({ pk: tombstonesCollection(namespace), sk: id, ...child });
     const headers = Array.from({ length: partitions }, (_, partition) => headerKey(id, partition));
-    await deleteAll(context, headers);
+    await context.table.deleteMany(headers);
     await documents.delete({ pk: String(pk), sk: String(sk) });
     done++;
   }

@@ -12,7 +12,6 @@ import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts
 import { announce, keyOf } from '../blocks/read-blocks.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
-import { keyItem } from '../dynamodb/table.ts';
 import { readBatch } from '../fan-out/move-source.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
@@ -119,11 +118,9 @@ async function activateRound(
 }
 
 async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {
-  await context.table.writeMany(
-    dues.map(({ dueAt, sequences }) => {
-      const sk = dueSortKey(dueAt, sequences[0] ?? 0n);
-      return { DeleteRequest: { Key: keyItem({ pk: logKey(log), sk }) } };
-    }),
+  const pk = logKey(log);
+  await context.table.deleteMany(
+    dues.map(({ dueAt, sequences }) => ({ pk, sk: dueSortKey(dueAt, sequences[0] ?? 0n) })),
   );
 }
 

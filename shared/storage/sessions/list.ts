@@ -4,7 +4,6 @@ import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionRules } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { JUST_AFTER } from '../blocks/read-blocks.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
   AFTER_ALL_STORES,
@@ -165,23 +164,9 @@ async function* itemsOf(
   }
 }
 
-interface Page {
-  readonly items: readonly Item[];
-  /** The sort key at which to continue. */
-  readonly next: string | undefined;
-}
+type Page = Awaited<ReturnType<Table['range']>>;
 
 async function pageOf(table: Table, collection: string, from: string): Promise<Page> {
-  const { items, lastKey } = await table.query({
-    KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':pk': { S: collection },
-      ':from': { S: from },
-      ':to': { S: AFTER_SESSIONS },
-    },
-    ConsistentRead: true,
-    Limit: PAGE_ITEMS,
-  });
-  const last = lastKey?.['sk']?.S;
-  return { items, next: last === undefined ? undefined : `${last}${JUST_AFTER}` };
+  const range = { from, to: AFTER_SESSIONS, limit: PAGE_ITEMS, consistent: true };
+  return await table.range(collection, range);
 }

@@ -125,18 +125,11 @@ export async function readReady(
   page: { readonly from: string; readonly dueBy: number; readonly limit: number },
 ): Promise<{ readonly entries: readonly ReadyEntry[]; readonly next: string | undefined }> {
   const pk = readyCollection(partition);
-  const { items, lastKey } = await table.query({
-    KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':pk': { S: pk },
-      ':from': { S: page.from },
-      ':to': { S: readyUntil(page.dueBy) },
-    },
-    ConsistentRead: true,
-    Limit: page.limit,
-  });
-  const last = lastKey?.['sk']?.S;
+  const { from, dueBy, limit } = page;
+  const range = { from, to: readyUntil(dueBy), limit, consistent: true };
+  const { items, next } = await table.range(pk, range);
   return {
+    next,
     entries: items.map((item) => {
       const sk = item['sk']?.S ?? '';
       const bytes = item['x']?.B;
@@ -147,7 +140,6 @@ export async function readReady(
         ...(bytes === undefined ? {} : { stamp: { bytes, count: Number(item['c']?.N ?? 0) } }),
       };
     }),
-    next: last === undefined ? undefined : `${last}!`,
   };
 }
 
