@@ -2,6 +2,7 @@ import type {
   AcceptOptions,
   Broker,
   DeferredOptions,
+  DeleteOptions,
   ListSessionsOptions,
   OperationOutcome,
   OperatorAction,
@@ -24,6 +25,7 @@ import type {
   OutgoingMessage,
   StoredMessage,
 } from '../../shared/domain/messages/message.ts';
+import { present } from '../../shared/domain/present.ts';
 
 /** The fixed current time of the fake broker. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);
@@ -216,10 +218,7 @@ export class FakeBroker implements Broker {
     return sequenceNumbers.map((number) => known.has(number));
   }
 
-  async deleteMessages(
-    path: EntityPath,
-    options: { readonly maxMessages: number; readonly before: number },
-  ): Promise<number> {
+  async deleteMessages(path: EntityPath, options: DeleteOptions): Promise<number> {
     this.#note('deleteMessages', options);
     const old = this.#of(path).filter(({ enqueuedAt }) => enqueuedAt < options.before);
     return this.#take(path, old.slice(0, options.maxMessages)).length;
@@ -297,8 +296,5 @@ function withoutLock({ lockToken, lockedUntil, ...stored }: LockedMessage): Stor
 }
 
 /** Options without those that are undefined, which count as not given. */
-function given<Options>(options: Options): Options {
-  if (options === null || Object.getPrototypeOf(options) !== Object.prototype) return options;
-  const entries = Object.entries(options as object).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Options;
-}
+const given = <Options>(options: Options): Options =>
+  options?.constructor === Object ? (present(options) as Options) : options;
