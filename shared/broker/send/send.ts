@@ -99,7 +99,7 @@ export async function admit(
 ): Promise<Admitted> {
   requireSendable(entity);
   const admitted = asTaken(dependencies, entity, outgoing);
-  await requireRoom(dependencies, entity, admitted.settings, admitted.messages);
+  await requireQuota(dependencies, entity, admitted.settings, admitted.messages);
   return admitted;
 }
 
@@ -173,7 +173,7 @@ function storedInPart(cause: unknown): never {
 }
 
 /** Throws QuotaExceeded if the messages would exceed the size limit of the entity. */
-async function requireRoom(
+async function requireQuota(
   dependencies: BrokerDependencies,
   entity: Entity,
   settings: IngressSettings,

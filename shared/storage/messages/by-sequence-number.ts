@@ -10,7 +10,7 @@ import { afterStoring, decided } from '../dynamodb/errors.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { addReady } from '../sessions/ready-index.ts';
 import { moveOut } from '../settle/move.ts';
-import { overlayOf } from '../settle/settle-plan.ts';
+import { overlayOf } from '../settle/prepare-settlements.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 

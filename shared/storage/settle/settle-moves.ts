@@ -6,13 +6,13 @@ import { fromBlockItem } from '../blocks/block-item.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { run } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
+import { prepareSettlements } from './prepare-settlements.ts';
 import {
   type BlockSettlement,
   keyOfTokens,
   SETTLE_TRIES_MAX,
   settledTooOften,
 } from './settle-groups.ts';
-import { prepareSettlements } from './settle-plan.ts';
 
 /**
  * Settlements that move a message: dead-letter, defer, and abandon with changed properties. They read the block first,

@@ -14,6 +14,7 @@ import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
 import { cleanUp } from './clean-up.ts';
+import { releaseOf } from './prepare-settlements.ts';
 import {
   type BlockSettlement,
   keyOfTokens,
@@ -22,7 +23,6 @@ import {
   settledTooOften,
 } from './settle-groups.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
-import { releaseOf } from './settle-plan.ts';
 
 /**
  * Settles messages. Tokens say where their messages are, so nothing is read first: all completes, abandons and renewals

@@ -23,7 +23,7 @@ import { prepareDeliveries } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import { whileLockedUnder } from '../sessions/session-item.ts';
-import { prepareSettlements } from '../settle/settle-plan.ts';
+import { prepareSettlements } from '../settle/prepare-settlements.ts';
 import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
