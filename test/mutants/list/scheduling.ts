@@ -85,9 +85,9 @@ export const SCHEDULING: readonly Mutant[] = [
     name: 'the sweep hears of the next due time only after the head was raised',
     room: 'storage',
     find: `    if (next !== undefined) await addDueWork(log, next.dueAt);
-    if (await raiseNextDue(table, log, head, next?.dueAt)) {
+    if (await raiseNextDue(table, log, header, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);`,
-    replace: `    if (await raiseNextDue(table, log, head, next?.dueAt)) {
+    replace: `    if (await raiseNextDue(table, log, header, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
       if (next !== undefined) await addDueWork(log, next.dueAt);`,
     harm: 'What is scheduled in a topic comes up to a day late.',
