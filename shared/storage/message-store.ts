@@ -32,7 +32,7 @@ import { renew } from './settle/renew.ts';
 import { settle } from './settle/settle.ts';
 import type { StoreContext } from './store-context.ts';
 import { transact } from './transactions/transact.ts';
-import { conclude, recall } from './transactions/transaction-record.ts';
+import { lookUpTransaction, resolveTransaction } from './transactions/transaction-record.ts';
 
 /** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
 const LEFT_FOR_MS = 60_000;
@@ -51,8 +51,8 @@ const VERBS = {
   changesAt,
   settle,
   transact,
-  recall,
-  conclude,
+  lookUpTransaction,
+  resolveTransaction,
   renew,
   deadLetterLapsed,
   peek,

@@ -27,14 +27,14 @@ export interface ClaimRequest
   readonly allowance?: Allowance | undefined;
 }
 
-/** What claims of several logs may take together, so that all of them are not more than one. */
+/** A limit that concurrent claims of several logs share, so that together they take no more than one claim may. */
 export interface Allowance {
   /**
-   * Asks for some messages of a block of so many bytes, which take `answerBytes` in the answer; returns
-   * how many of them may be taken.
+   * Takes messages of one block from the allowance; returns how many are allowed. `bytes` = the size of the block's payload,
+   * `answerBytes` = of the messages in the answer.
    */
   take(messages: number, bytes: number, answerBytes: number): number;
-  /** What was allowed and not got after all: messages, and the bytes as they were asked for. */
+  /** Returns what was allowed and not claimed: messages, and bytes as passed to `take`. */
   giveBack(messages: number, bytes: number, answerBytes: number): void;
 }
 

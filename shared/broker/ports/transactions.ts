@@ -15,12 +15,14 @@ export interface TransactionStore {
    */
   transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
   /** The outcomes of a transaction that was carried out before; throws its refusal. */
-  recall(identity: TransactionIdentity): Promise<readonly OperationOutcome[] | undefined>;
+  lookUpTransaction(
+    identity: TransactionIdentity,
+  ): Promise<readonly OperationOutcome[] | undefined>;
   /**
    * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out. Stores
    * a lost lock as the answer, so that no attempt under way can be carried out later.
    */
-  conclude(
+  resolveTransaction(
     identity: TransactionIdentity,
     refusal: BrokerError,
   ): Promise<readonly OperationOutcome[] | undefined>;
@@ -42,7 +44,7 @@ export interface TransactedSettlements {
   readonly settlements: readonly TransactedSettlement[];
 }
 
-/** What a transaction sends. */
+/** The messages that a transaction sends. */
 export interface TransactedSends {
   /** To the ends of logs, or among their scheduled messages. */
   readonly appended: readonly { readonly log: Log; readonly messages: readonly Message[] }[];
@@ -57,7 +59,7 @@ export interface StoredTransaction {
   readonly settling: TransactedSettlements | undefined;
   /** Called once all locks are known to be live, because it takes sequence numbers. */
   readonly sends: () => Promise<TransactedSends>;
-  /** Parts of the write, one for each entity that detects duplicates among what it gets. */
+  /** Parts of the write, one for each destination that detects duplicates. */
   readonly conditions: readonly DeduplicationCondition[];
   readonly identity: TransactionIdentity | undefined;
   /** Makes the outcomes of the operations. */

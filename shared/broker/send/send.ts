@@ -73,7 +73,7 @@ async function sendTo(
   const sending = { entity, place, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
-  const numbers = staysHere(entity)
+  const numbers = storesMessages(entity)
     ? await store(dependencies, sending, once, append)
     : await countingCopies(dependencies, (counting) => distribute(counting, sending, once));
   return messages.map((message, i) => {
@@ -98,13 +98,13 @@ export async function admit(
   outgoing: readonly OutgoingMessage[],
 ): Promise<Admitted> {
   requireSendable(entity);
-  const admitted = asTaken(dependencies, entity, outgoing);
+  const admitted = completeMessages(dependencies, entity, outgoing);
   await requireQuota(dependencies, entity, admitted.settings, admitted.messages);
   return admitted;
 }
 
-/** The same without checking the entity's status and quota. */
-export function asTaken(
+/** Checks and completes messages without a check of the entity's status and quota. Throws as `send`. */
+export function completeMessages(
   dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
@@ -121,7 +121,7 @@ export function asTaken(
 }
 
 /** Whether an entity stores its messages itself, rather than forwarding them at once. */
-export function staysHere({ description }: Entity): boolean {
+export function storesMessages({ description }: Entity): boolean {
   return description.kind === 'queue' && description.forwardTo === undefined;
 }
 

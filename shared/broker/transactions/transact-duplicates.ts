@@ -1,40 +1,40 @@
 import type { Message } from '../../domain/messages/message.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { isRefused, newMessages, reserve } from '../send/deduplication.ts';
-import type { Sending } from './transact-sends.ts';
+import type { EntitySend } from './transact-sends.ts';
 
 /**
- * Reserves all messages that a transaction sends, entity by entity. Where `error` is what the transaction failed
- * with, reserves those again whose condition was refused; throws it where it is another failure.
+ * Reserves all messages that a transaction sends, entity by entity. `error` = the failure of the previous attempt: if it
+ * refuses conditions of reservations, only those are reserved again; another error is thrown.
  */
 export async function reserveSends(
   dependencies: BrokerDependencies,
-  sendings: readonly Sending[],
+  sends: readonly EntitySend[],
   error?: unknown,
-): Promise<readonly Sending[]> {
-  const isRefusal = sendings.some(({ reservation }) => isRefused(error, reservation));
+): Promise<readonly EntitySend[]> {
+  const isRefusal = sends.some(({ reservation }) => isRefused(error, reservation));
   if (error !== undefined && !isRefusal) throw error;
-  const reserved: Sending[] = [];
-  for (const sending of sendings) {
-    const { detection, reservation: before } = sending;
+  const reserved: EntitySend[] = [];
+  for (const send of sends) {
+    const { detection, reservation: before } = send;
     const holds = before !== undefined && !isRefused(error, before);
-    const messages = messagesOf(sending);
+    const messages = messagesOf(send);
     const reservation = holds ? before : await reserve(dependencies, detection, messages, before);
-    reserved.push({ ...sending, reservation });
+    reserved.push({ ...send, reservation });
   }
   return reserved;
 }
 
-/** What is left of a send without its duplicates. */
-export function withoutDuplicates(sending: Sending): Sending {
-  const fresh = new Set(newMessages(messagesOf(sending), sending.reservation));
+/** A send without its duplicates. */
+export function withoutDuplicates(send: EntitySend): EntitySend {
+  const fresh = new Set(newMessages(messagesOf(send), send.reservation));
   return {
-    ...sending,
-    appended: sending.appended.filter(({ message }) => fresh.has(message)),
-    routed: sending.routed.filter((message) => fresh.has(message)),
+    ...send,
+    appended: send.appended.filter(({ message }) => fresh.has(message)),
+    routed: send.routed.filter((message) => fresh.has(message)),
   };
 }
 
-function messagesOf({ appended, routed }: Sending): readonly Message[] {
+function messagesOf({ appended, routed }: EntitySend): readonly Message[] {
   return [...appended.map(({ message }) => message), ...routed];
 }

@@ -17,7 +17,7 @@ import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts
 import { obstacleAt, withReason } from '../routing/obstacles.ts';
 import { route } from '../routing/route.ts';
 import type { Detection } from '../send/deduplication.ts';
-import { admit, asTaken, requireSendPath, staysHere } from '../send/send.ts';
+import { admit, completeMessages, requireSendPath, storesMessages } from '../send/send.ts';
 import { inOperation } from './error-context.ts';
 
 /** The entity through which a transaction sends to others. */
@@ -26,29 +26,29 @@ export interface Via {
   readonly entity: TransactedEntity;
   /** The partition in which messages are settled. */
   readonly partition: number;
-  /** Where messages stay that their destination does not take (semantics U8). */
+  /** The log for messages that their destination does not accept (semantics U8). */
   readonly transferDeadLetters: Log;
 }
 
-/** What a transaction sends to one entity, by however many operations. */
-export interface Sending {
+/** The messages that a transaction sends to one entity, by one operation or several. */
+export interface EntitySend {
   readonly entity: Entity;
   /** The first of the operations. */
   readonly place: number;
   readonly log: Log;
-  /** What is stored in the entity, in order. */
+  /** The messages that the entity stores, in order. */
   readonly appended: readonly PlacedMessage[];
-  /** What goes on from it at once. */
+  /** The messages that it forwards or routes at once. */
   readonly routed: readonly Message[];
-  /** What it does not take: it stays with the entity that it is sent via. */
+  /** The messages that it does not accept; they stay in the entity through which they are sent. */
   readonly stuck: readonly Message[];
-  /** How the entity knows messages again, if it does. */
+  /** Set if the entity detects duplicates. */
   readonly detection: Detection | undefined;
-  /** Of all that is appended and routed, where the entity detects duplicates. */
+  /** Of the appended and routed messages, if the entity detects duplicates. */
   readonly reservation?: Reservation | undefined;
 }
 
-/** A message, and where it stands in the request. */
+/** A message and its place in the request. */
 interface PlacedMessage {
   readonly place: number;
   readonly index: number;
@@ -63,13 +63,16 @@ interface Destination {
   }[];
 }
 
-/** Messages as their destinations take them; what one of them does not take is refused. */
+/**
+ * Checks and completes the messages for each destination. `via` = the entity whose messages are settled, through which
+ * those for other entities go. Throws what a send throws, with the index of the operation.
+ */
 export async function prepareSends(
   dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],
   via: Via | undefined,
   now: number,
-): Promise<readonly Sending[]> {
+): Promise<readonly EntitySend[]> {
   const destinations = await findDestinations(dependencies, operations);
   const partitions = choosePartitions(destinations, via);
   const viaKey = via?.key ?? operations[0]?.path.key;
@@ -83,7 +86,7 @@ export async function prepareSends(
       };
       const isVia = entity.key === viaKey;
       if (via !== undefined && !isVia) {
-        const stuck = await stuckBefore(dependencies, destination);
+        const stuck = await undeliverableTo(dependencies, destination);
         if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
       }
       const admitted = await Promise.all(
@@ -94,9 +97,12 @@ export async function prepareSends(
           }),
         ),
       );
-      const { all, detection } = onceEach(admitted.flat(), isVia ? (message) => message : sentVia);
+      const { all, detection } = withoutRepeats(
+        admitted.flat(),
+        isVia ? (message) => message : withFirstHop,
+      );
       const staysIn = ({ message: { scheduledEnqueueAt = 0 } }: PlacedMessage) =>
-        staysHere(entity) || scheduledEnqueueAt > now;
+        storesMessages(entity) || scheduledEnqueueAt > now;
       return {
         ...sending,
         appended: all.filter(staysIn),
@@ -108,30 +114,29 @@ export async function prepareSends(
   );
 }
 
-/** What a destination gets that takes nothing. */
+/** The messages of a destination that accepts none. */
 const NOTHING = { appended: [], routed: [], detection: undefined } as const;
 
 /**
- * What waits before a destination that is closed or full, with the reason. Nobody would have been told
- * by a transfer that begins after the transaction; what the destination would never take is refused
- * all the same.
+ * The messages for a destination that is disabled or full, as dead letters with the reason. The transaction does not fail:
+ * the transfer to another entity is not part of it (semantics U8). Throws for messages that the destination never accepts.
  */
-async function stuckBefore(
+async function undeliverableTo(
   dependencies: BrokerDependencies,
   { entity, batches }: Destination,
 ): Promise<readonly Message[] | undefined> {
   const taken = await Promise.all(
     batches.map(({ place, messages }) =>
-      inOperation(place, async () => asTaken(dependencies, entity, messages).messages),
+      inOperation(place, async () => completeMessages(dependencies, entity, messages).messages),
     ),
   );
   const messages = taken.flat();
   const obstacle = await obstacleAt(dependencies, entity, messages);
-  return obstacle && messages.map((message) => withReason(sentVia(message), obstacle));
+  return obstacle && messages.map((message) => withReason(withFirstHop(message), obstacle));
 }
 
-/** Leaves out what the transaction itself repeats, where the entity knows messages again. */
-function onceEach(
+/** Leaves out messages that the transaction itself repeats, if the entity detects duplicates. */
+function withoutRepeats(
   admitted: readonly (PlacedMessage & { readonly detection: Detection | undefined })[],
   change: (message: Message) => Message,
 ): { readonly all: readonly PlacedMessage[]; readonly detection: Detection | undefined } {
@@ -151,8 +156,8 @@ function onceEach(
   return { all, detection: detection && { ...detection, keys } };
 }
 
-/** The way through the other entity is one of the hops that a message may make. */
-function sentVia(message: Message): Message {
+/** The transfer through the other entity counts as one hop of the message. */
+function withFirstHop(message: Message): Message {
   return { ...message, hops: 1 };
 }
 
@@ -176,8 +181,8 @@ async function findDestinations(
 }
 
 /**
- * For each destination the partition into which its messages go. With those that are settled they
- * meet in one partition of the entity they are sent via (semantics U10, U12).
+ * The partition for the messages of each destination. Messages that go via an entity must have the partition in which its
+ * messages are settled (semantics U10, U12). Throws InvalidOperation.
  */
 function choosePartitions(
   destinations: readonly Destination[],
@@ -210,35 +215,35 @@ function shapeOf(entity: Entity): TransactedEntity {
   return { name, partitions: partitionsOf(entity), requiresSession };
 }
 
-/** Takes the numbers of all that is routed: from here on, a refusal leaves a gap. */
+/** Takes sequence numbers and routes messages. If the transaction is refused later, its numbers stay unused. */
 export async function takeSends(
   dependencies: BrokerDependencies,
-  sendings: readonly Sending[],
+  sends: readonly EntitySend[],
   via: Via | undefined,
 ): Promise<TransactedSends> {
   const deliveries = await Promise.all(
-    sendings
+    sends
       .filter(({ routed }) => routed.length > 0)
       .map(({ entity, place, routed, log: { partition } }) =>
         inOperation(place, () => route(dependencies, entity, routed, 'sent', partition)),
       ),
   );
   return {
-    appended: storedIn(sendings).map(({ log, appended }) => ({
+    appended: storedIn(sends).map(({ log, appended }) => ({
       log,
       messages: appended.map(({ message }) => message),
     })),
-    deliveries: [...deliveries.flat(), ...(await leaveStuck(dependencies, sendings, via))],
+    deliveries: [...deliveries.flat(), ...(await deadLetterStuck(dependencies, sends, via))],
   };
 }
 
-/** What could not be transferred stays in the transfer dead-letter queue of the entity it was sent via. */
-async function leaveStuck(
+/** Deliveries of undeliverable messages to the transfer dead-letter queue of the entity through which they are sent. */
+async function deadLetterStuck(
   dependencies: BrokerDependencies,
-  sendings: readonly Sending[],
+  sends: readonly EntitySend[],
   via: Via | undefined,
 ): Promise<readonly Delivery[]> {
-  const messages = sendings.flatMap(({ stuck }) => stuck);
+  const messages = sends.flatMap(({ stuck }) => stuck);
   if (via === undefined || messages.length === 0) return [];
   const to = via.transferDeadLetters;
   const first = await dependencies.messages.takeNumbers(to, messages, messages.length);
@@ -246,18 +251,18 @@ async function leaveStuck(
   return [{ to, copies }];
 }
 
-function storedIn(sendings: readonly Sending[]): readonly Sending[] {
-  return sendings.filter(({ appended }) => appended.length > 0);
+function storedIn(sends: readonly EntitySend[]): readonly EntitySend[] {
+  return sends.filter(({ appended }) => appended.length > 0);
 }
 
-/** What each operation comes to. */
+/** The outcome of each operation. */
 export function outcomesOf(
   operations: readonly TransactionOperation[],
-  sendings: readonly Sending[],
+  sends: readonly EntitySend[],
   { numbers, lockedUntil }: TransactionFacts,
 ): readonly OperationOutcome[] {
   const known = new Map<string, bigint>();
-  for (const [i, { log, appended }] of storedIn(sendings).entries()) {
+  for (const [i, { log, appended }] of storedIn(sends).entries()) {
     for (const [j, { place, index }] of appended.entries()) {
       const sequence = numbers[i]?.[j];
       if (sequence === undefined) continue;

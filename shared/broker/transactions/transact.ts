@@ -33,13 +33,13 @@ export async function transact(
     operations.reduce((sum, one) => sum + (one.kind === 'send' ? one.messages.length : 0), 0),
   );
   if (identity === undefined) return await attempt(dependencies, transaction);
-  const known = await dependencies.messages.recall(identity);
+  const known = await dependencies.messages.lookUpTransaction(identity);
   if (known !== undefined) return known;
   try {
     return await attempt(dependencies, transaction);
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
-    const outcomes = await dependencies.messages.conclude(identity, error);
+    const outcomes = await dependencies.messages.resolveTransaction(identity, error);
     if (outcomes === undefined) throw error;
     return outcomes;
   }
@@ -52,8 +52,7 @@ async function attempt(
   try {
     return await countingCopies(dependencies, (counting) => execute(counting, transaction));
   } catch (error) {
-    // An entity was deleted, and perhaps created anew, since this process last read it. This shows
-    // before anything is written.
+    // An entity was deleted, and possibly created again, since this process read it. Nothing was written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     for (const { path } of transaction.operations) dependencies.entities.forget(path.key);
     return await countingCopies(dependencies, (counting) => execute(counting, transaction));
@@ -67,13 +66,13 @@ async function execute(
   const now = dependencies.clock.now();
   const settling = await findSettling(dependencies, operations);
   const via = viaOf(settling);
-  let sendings = await reserveSends(
+  let sends = await reserveSends(
     dependencies,
     await prepareSends(dependencies, operations, via, now),
   );
   for (;;) {
-    const fresh = sendings.map(withoutDuplicates);
-    const conditions = sendings.flatMap(({ reservation }) => reservation?.condition ?? []);
+    const fresh = sends.map(withoutDuplicates);
+    const conditions = sends.flatMap(({ reservation }) => reservation?.condition ?? []);
     try {
       const outcomes = await countingAttempt(dependencies, (counting) =>
         dependencies.messages.transact({
@@ -85,13 +84,13 @@ async function execute(
           outcomes: (facts) => outcomesOf(operations, fresh, facts),
         }),
       );
-      for (const { reservation } of sendings) {
+      for (const { reservation } of sends) {
         if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       }
       if (settling !== undefined) await sendOnDeadLetters(dependencies, settling);
       return outcomes;
     } catch (error) {
-      sendings = await reserveSends(dependencies, sendings, error);
+      sends = await reserveSends(dependencies, sends, error);
     }
   }
 }
@@ -119,16 +118,16 @@ async function findSettling(
     requireSessionFits(found, path, sessionId);
     return found;
   });
-  const stranger = asked.find(
+  const other = asked.find(
     ({ operation }) =>
       operation.path.key !== path.key ||
       operation.path.subQueue !== path.subQueue ||
       operation.sessionId !== sessionId,
   );
-  if (stranger !== undefined) {
+  if (other !== undefined) {
     throw invalidOperation(
       `A transaction settles messages of one entity only, and of one session in it, here of '${path.name}'; to others it can send.`,
-      { operation: stranger.place },
+      { operation: other.place },
     );
   }
   const settlements = await Promise.all(
@@ -143,7 +142,7 @@ async function findSettling(
   const lockMs = entity.description.lockMs;
   if (sessionId !== undefined) {
     const { log, policy } = await inOperation(first.place, () =>
-      heldBy(dependencies, entity, sessionId, settlements),
+      heldSessionOf(dependencies, entity, sessionId, settlements),
     );
     return { entity, path, log, policy, lockMs, settlements };
   }
@@ -157,8 +156,8 @@ async function findSettling(
   };
 }
 
-/** A session, if somebody holds it under whose lock all these messages were received. */
-async function heldBy(
+/** The session of settlements. Throws SessionLockLost unless all messages were received under its current lock. */
+async function heldSessionOf(
   dependencies: BrokerDependencies,
   entity: Receivable,
   sessionId: string,
@@ -176,7 +175,7 @@ async function heldBy(
   return { log, policy: sessionPolicy(entity, log, rules) };
 }
 
-/** What a session does to the order or the locks of its messages is the session's. Throws InvalidOperation. */
+/** Throws InvalidOperation for a renewal or a delay, which messages of a session do not have. */
 function requireInSession(action: TransactedSettlement['action']): void {
   if (action.kind === 'renew') {
     throw invalidOperation(
@@ -215,8 +214,8 @@ function requireDifferent(settlements: readonly TransactedSettlement[]): void {
 }
 
 /**
- * What is sent to other entities counts as sent via the one whose messages are settled, a
- * subscription's as via its topic (semantics U6).
+ * The entity through which the transaction sends to others: the one whose messages are settled, or the topic of a
+ * subscription (semantics U6).
  */
 function viaOf(settling: Settling | undefined): Via | undefined {
   if (settling === undefined) return undefined;

@@ -219,7 +219,7 @@ export const BUDGETS = {
     keptMs: 60 * MINUTE_MS,
     /** Time between two reads after `keptMs`, since strangers decide how many requests arrive. */
     retryMs: 10 * SECOND_MS,
-    /** Reads in each process for tokens that neither key has signed, since anybody can make such a token. */
+    /** Reads in each process for tokens that neither key has signed, since any client can make such a token. */
     changes: { perSecond: 0.1, burst: 3 },
   },
   filter: {

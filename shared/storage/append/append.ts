@@ -132,12 +132,12 @@ export async function prepareAppend(
     },
     addReady: () => addReady(context, sessions, before),
     announce: () => {
-      const told = new Set<Log>();
+      const announced = new Set<Log>();
       for (const { to, block } of placed) {
-        if (block.store !== 'live' || told.has(to)) continue;
+        if (block.store !== 'live' || announced.has(to)) continue;
         // Another send may have stored a later block first, so a hint may already skip this one.
         announce(context, to, block);
-        told.add(to);
+        announced.add(to);
       }
     },
     refused: () => {

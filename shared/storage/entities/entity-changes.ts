@@ -24,7 +24,7 @@ export class EntityChanges {
 
   /**
    * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown outcome,
-   * because a client that repeats the call and is told that the change is made relies on it.
+   * because a client that repeats the call and gets the answer that the change is made relies on it.
    */
   async madeKnown(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
@@ -71,7 +71,7 @@ export function isSame(stored: unknown, expected: object): boolean {
 export function changedMeanwhile({ name }: Entity): BrokerError {
   return new BrokerError(
     'ConflictInProgress',
-    `The messaging entity '${name}' was changed by somebody else at the same time; read it and try again.`,
+    `The messaging entity '${name}' was changed by another client at the same time; read it and try again.`,
     { subCode: '40901' },
   );
 }

@@ -67,7 +67,7 @@ export class DynamoRuleStore implements RuleStore {
     }
     throw new BrokerError(
       'ConflictInProgress',
-      `The rule '${rule.name}' was changed by somebody else at the same time; read it and try again.`,
+      `The rule '${rule.name}' was changed by another client at the same time; read it and try again.`,
       { subCode: '40901' },
     );
   }

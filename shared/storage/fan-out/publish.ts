@@ -93,5 +93,5 @@ export async function prepareDeliveries(
 }
 
 function superseded(): BrokerError {
-  return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
+  return new BrokerError('ConflictInProgress', 'Another process has already done this.');
 }

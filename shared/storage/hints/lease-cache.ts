@@ -36,8 +36,8 @@ export class LeaseCache<Value> {
   }
 
   /**
-   * The same, with the instant at which the lease began. `basis` = the earlier read that told where to read this
-   * value: the lease then begins with that read, so that one wait outlasts a change of either.
+   * The same, with the instant at which the lease began. `basis` = the earlier read whose result says where to read
+   * this value: the lease then begins with that read, so that one wait outlasts a change of either.
    */
   async lease(
     key: string,

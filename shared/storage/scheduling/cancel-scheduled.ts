@@ -31,7 +31,7 @@ export async function cancelScheduled(
     }
     return;
   }
-  throw serviceBusy('Others change the same scheduled messages; try again.');
+  throw serviceBusy('Other operations kept changing the same scheduled messages. Try again.');
 }
 
 interface Cancellation {

@@ -153,17 +153,17 @@ export function intentSortKey(instant: number, name: string): string {
   return `v${hex(BigInt(instant))}${name}`;
 }
 
-/** What tells that a message came in; of no partition, since whoever sends must find it. */
+/** A deduplication record. Its key has no partition, because a send to any partition must find it. */
 export function duplicateKey(entityId: string, key: string): ItemKey {
   return { pk: `${entityId}.x${key}`, sk: 'x' };
 }
 
-/** What tells whether a batch of such messages was stored. */
+/** Whether a batch with deduplication records was stored. */
 export function batchDecisionKey(entityId: string, name: string): ItemKey {
   return { pk: `${entityId}.y${name}`, sk: 'y' };
 }
 
-/** What a transaction came to; every one has a collection of its own, so that none waits for another. */
+/** The outcome of a transaction. Each has a collection of its own, so that none waits for another. */
 export function transactionKey(namespace: string, id: string): ItemKey {
   return { pk: `${namespace}.z${id}`, sk: 'z' };
 }

@@ -124,13 +124,13 @@ function removed({ number, when }: Removal): SlotChange {
   return { number, when, effect: { kind: 'remove' } };
 }
 
-interface Arrival {
+interface MovedBlock {
   readonly to: Log;
   readonly arrived: Block;
 }
 
 /** The whole block moves: the new block takes over its payload, which is neither read nor written. */
-function transferred(block: Block, move: MoveOut): Arrival {
+function transferred(block: Block, move: MoveOut): MovedBlock {
   const { payload } = block;
   const overlay = mergeOverlays(payload.overlay, move.overlay);
   const first = firstOf(move);
@@ -151,7 +151,7 @@ async function copied(
   log: Log,
   block: Block,
   moves: readonly MoveOut[],
-): Promise<Arrival[] | undefined> {
+): Promise<MovedBlock[] | undefined> {
   if (moves.length === 0) return [];
   const { table, random } = context;
   const loaded = await loadMessages(context, log, [block]);
@@ -180,7 +180,7 @@ async function copied(
   );
 }
 
-function arrival(block: Block, move: MoveOut, payload: PayloadPlace): Arrival {
+function arrival(block: Block, move: MoveOut, payload: PayloadPlace): MovedBlock {
   const arrived: Block = {
     store: move.store,
     sequence: block.sequence + BigInt(firstOf(move)),

@@ -52,20 +52,20 @@ async function renewGroup(
 ): Promise<void> {
   const { outcomes } = renewal;
   let pending = group;
-  const conclude = (outcome: number | BrokerError) => {
+  const resolve = (outcome: number | BrokerError) => {
     for (const { place } of pending) outcomes.set(place, outcome);
   };
   try {
     for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
       const written = await extend(context, log, pending, renewal);
-      if (written.done) return conclude(renewal.until);
+      if (written.done) return resolve(renewal.until);
       pending = stillToRenew(pending, written.old && fromBlockItem(written.old), renewal);
     }
-    conclude(settledTooOften());
+    resolve(settledTooOften());
   } catch (error) {
     // The other blocks have outcomes of their own.
     if (!(error instanceof BrokerError)) throw error;
-    conclude(error);
+    resolve(error);
   }
 }
 

@@ -49,5 +49,5 @@ export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKe
 
 /** The refusal after a block has changed at every try. */
 export function settledTooOften(): BrokerError {
-  return serviceBusy('Others settle in the same block all the time; try again.');
+  return serviceBusy('Other operations kept changing the same block of messages. Try again.');
 }

@@ -67,7 +67,7 @@ async function refuse(
   await readLocked(context, settling);
   throw new BrokerError(
     'TransactionAborted',
-    'Somebody else was at work on the same messages; nothing was done. Try again.',
+    'The transaction conflicted with another operation and was rolled back. Try again.',
   );
 }
 

@@ -28,7 +28,7 @@ export function keepOutcomes(
 }
 
 /** The stored outcomes of a transaction; undefined if it was neither carried out nor finally refused. */
-export async function recall(
+export async function lookUpTransaction(
   context: StoreContext,
   identity: TransactionIdentity,
 ): Promise<readonly OperationOutcome[] | undefined> {
@@ -49,7 +49,7 @@ async function read(
  * Reads whether another attempt was carried out. After a lost lock it also prevents later attempts. Throws
  * ServiceTimeout if the read fails, since the outcome is then unknown.
  */
-export async function conclude(
+export async function resolveTransaction(
   context: StoreContext,
   identity: TransactionIdentity,
   { code, operation = 0 }: BrokerError,
