@@ -30,7 +30,7 @@ export interface ClaimRequest
 /** A limit that concurrent claims of several logs share, so that together they take no more than one claim may. */
 export interface Allowance {
   /**
-   * Takes messages of one block from the allowance; returns how many are allowed. `bytes` = the size of the block's payload,
+   * Takes messages of one block from the allowance; returns how many are allowed. `bytes` = the size of the payload,
    * `answerBytes` = of the messages in the answer.
    */
   take(messages: number, bytes: number, answerBytes: number): number;
