@@ -99,6 +99,7 @@ async function published(
     update: async () => ({ done: true }),
     transact: async () => ({ done: true }),
     putMany: async () => {},
+    deleteMany: async () => {},
   };
   const context = {
     table,
