@@ -33,7 +33,7 @@ export type BodyForm =
 
 const BODY_KINDS = ['text', 'bytes', 'none', 'sections'] as const;
 
-export const NO_AMQP_ONLY: AmqpOnly = {
+const NO_AMQP_ONLY: AmqpOnly = {
   annotations: [],
   deliveryAnnotations: [],
   properties: [],

@@ -9,7 +9,7 @@ const DESCRIBED = {
 } as const;
 
 /** Converts a value to a property; undefined for types that properties do not have. */
-export function toProperty(value: AmqpValue): PropertyValue | undefined {
+function toProperty(value: AmqpValue): PropertyValue | undefined {
   switch (value.type) {
     case 'null':
       return { type: 'null' };
@@ -63,7 +63,7 @@ function fromDescribed(name: string | undefined, value: AmqpValue): PropertyValu
 }
 
 /** Converts a property to a value. */
-export function fromProperty(property: PropertyValue): AmqpValue {
+function fromProperty(property: PropertyValue): AmqpValue {
   switch (property.type) {
     case 'byte':
       return { type: 'ubyte', value: property.value };

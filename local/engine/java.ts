@@ -23,7 +23,7 @@ export function findJava(env: NodeJS.ProcessEnv = process.env): JavaSearch {
 }
 
 /** The major version in the output of `java -version`; Java 8 and older report 1.x. */
-export function javaMajor(text: string): number | undefined {
+function javaMajor(text: string): number | undefined {
   const match = /version "(?:1\.)?(\d+)/.exec(text);
   return match === null ? undefined : Number(match[1]);
 }

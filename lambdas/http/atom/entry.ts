@@ -52,7 +52,7 @@ export interface EntryOptions {
 }
 
 /** Prints an entry inside a feed. */
-export function innerEntry(options: EntryOptions): Xml {
+function innerEntry(options: EntryOptions): Xml {
   return element('entry', entryElements(options));
 }
 

@@ -25,7 +25,7 @@ export function numberProperty(text: string): PropertyValue | undefined {
 }
 
 /** An integer as the narrowest of int, long and ulong; `undefined` if it fits none. */
-export function integerProperty(value: bigint): PropertyValue | undefined {
+function integerProperty(value: bigint): PropertyValue | undefined {
   if (isWithin(value, INT32_MAX)) return { type: 'int', value: Number(value) };
   if (isWithin(value, INT64_MAX)) return { type: 'long', value };
   return value > 0n && value <= UINT64_MAX ? { type: 'ulong', value } : undefined;

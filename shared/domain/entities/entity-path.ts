@@ -81,7 +81,7 @@ export function requireEntityName(name: string): void {
 }
 
 /** Throws ArgumentError for a name that no subscription may have. */
-export function requireChildName(name: string): void {
+function requireChildName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {
     throw badName(
