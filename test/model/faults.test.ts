@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../runner/more.ts';
 import { type FaultClient, type FaultRates, startFaults } from '../support/fault-client.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
@@ -16,7 +17,7 @@ import { QueueClient } from './support/queue-client.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || 50);
+const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || (isMore() ? 50 : 25));
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 /** Each shard has its own namespace, clock and faults. */
 const SHARDS = 4;

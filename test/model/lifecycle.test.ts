@@ -1,5 +1,6 @@
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { isMore } from '../runner/more.ts';
 import { seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
@@ -18,7 +19,7 @@ import { queueSettings, stepArbitraries } from './support/step-arbitraries.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || 100);
+const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || (isMore() ? 100 : 40));
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each shard has its own namespace and clock. */

@@ -1,5 +1,6 @@
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { isMore } from '../runner/more.ts';
 import { seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
@@ -14,7 +15,7 @@ import { lookAtAll, TopicFixture, topicSteps } from './support/topic-steps.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || 20);
+const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || (isMore() ? 20 : 10));
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 const STEPS_MAX = 25;
