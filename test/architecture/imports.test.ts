@@ -81,7 +81,11 @@ const ROOMS: readonly Room[] = [
     may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
-  { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },
+  {
+    files: /^test\/(spec|model)\//,
+    may: /^test\/(support\/|runner\/more)/,
+    packages: /^(node:|fast-check$)/,
+  },
   { files: /^(test|bench)\//, may: /^(?!cdk\/app)/, packages: /./ },
 ];
 
