@@ -1,8 +1,8 @@
 import { DAY_MS, KB, MB, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
- * The limits of Service Bus that a client can run into (semantics Q1). Times in ms, sizes in bytes, unless
- * the name says otherwise.
+ * The limits that a client can run into: those of Service Bus (semantics Q1), of Lambda and API Gateway, and
+ * ours. Times in ms, sizes in bytes, unless the name says otherwise.
  */
 export const LIMITS = {
   entityPathLength: 260,
@@ -21,7 +21,7 @@ export const LIMITS = {
   propertyValueBytes: 32 * KB,
   propertiesBytes: 64 * KB,
   /** With more, the names alone would exceed `propertiesBytes`, since no two names are equal. */
-  properties: 32 * KB,
+  properties: 32_768,
 
   /** The instants that clients can represent, epoch ms: the years 1 to 9999. */
   instantMin: -62_135_596_800_000,

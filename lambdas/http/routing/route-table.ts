@@ -10,7 +10,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** `{entity}` and `{topic}` may have slashes, `{entity}` a dead-letter suffix; others are one segment. */
   readonly path: string;
-  /** The Lambda function that serves it. */
+  /** The Lambda function that it belongs to. API Gateway may send its path to `manage`, which serves all. */
   readonly function: 'send' | 'receive' | 'settle' | 'manage';
   /** The token must grant one of these; empty = no token is required. */
   readonly rights: readonly ('Send' | 'Listen' | 'Manage')[];

@@ -111,7 +111,7 @@ async function behindOthers<Value>(
     if (!(error instanceof BrokerError) || !outcomes.includes(true)) throw error;
     throw new BrokerError(
       'ServiceTimeout',
-      'The operation was carried out for some of the messages; whether for the others is not known.',
+      'The operation was carried out for some of the messages. It is not known whether it was for the others.',
       { cause: error, subCode: '50400' },
     );
   }

@@ -16,7 +16,10 @@ import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 /** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
 
-/** Shows messages without touching them; see `Broker.peek`. */
+/**
+ * Shows messages; see `Broker.peek`. It locks nothing and counts no delivery, but first moves messages that are
+ * overdue to move (semantics D2).
+ */
 export async function peek(
   dependencies: BrokerDependencies,
   path: EntityPath,

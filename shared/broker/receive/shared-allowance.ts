@@ -19,7 +19,9 @@ export class SharedAllowance implements Allowance {
     return hasRoom || !this.#isTouched ? this.#messages : 0;
   }
 
-  /** A block's bytes count whole. The first block is always allowed, since it fits into an answer alone. */
+  /**
+   * Takes the bytes of the whole block, even if only some of its messages are allowed. The first block is always allowed, since it fits into an answer alone.
+   */
   take(messages: number, bytes: number, answerBytes: number): number {
     const hasRoom = bytes <= this.#bytes && answerBytes <= this.#answerBytes;
     if (this.#isTouched && !hasRoom) return 0;

@@ -29,7 +29,7 @@ export interface Matched {
 /** The copies of messages for one subscription. */
 export interface MatchedSubscription {
   readonly entity: Entity<SubscriptionDescription>;
-  /** Numbers counted from 0. */
+  /** Their `sequence` is an offset to the first number, which is taken later. */
   readonly copies: readonly Copy[];
   /** Messages on which a rule failed, with the failure as their dead-letter reason. */
   readonly failures: readonly Copy[];

@@ -167,7 +167,7 @@ function storedInPart(cause: unknown): never {
   if (!(cause instanceof BrokerError)) throw cause;
   throw new BrokerError(
     'ServiceTimeout',
-    'Only the scheduled messages of the batch are surely stored; whether the others are is not known.',
+    'The scheduled messages of the batch are stored. It is not known whether the others are.',
     { cause, subCode: '50400' },
   );
 }

@@ -42,7 +42,7 @@ export function inSession(log: Log, sessionId: string): Log {
   return { ...log, sessionId };
 }
 
-/** The log that contains the session of a session's log. */
+/** The log that all sessions of the partition share. */
 export function withoutSession({ sessionId: _, ...log }: Log): Log {
   return log;
 }
