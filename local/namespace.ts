@@ -126,7 +126,7 @@ export async function serveNamespace(
     port,
     admission,
   });
-  // A server on any free port does not take the usual ports.
+  // A server on any free port does not take the standard AMQP ports, where clients look by default.
   const usual =
     port === 0 ? undefined : await listenOnUsualPorts({ host, port }, server.serve, warn);
   const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';

@@ -53,7 +53,7 @@ export interface ServerDependencies {
   readonly admission?: Admission | undefined;
 }
 
-/** How connections through a load balancer, and its own, are served. */
+/** How the connections of clients that come through a load balancer, and its health checks, are served. */
 export interface LoadBalancer {
   /** Limits by client address. */
   readonly limits: ConnectionLimits;
@@ -119,7 +119,7 @@ export function createProtocolServer({
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
       discardRest(incoming);
-      // Bytes that are sent at once need no room.
+      // Bytes that leave immediately are not counted.
       setImmediate(() => held.written(incoming, outgoing));
       return response;
     },

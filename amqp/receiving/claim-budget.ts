@@ -19,8 +19,7 @@ interface QueuedWork {
 }
 
 /**
- * Bounds the messages that the links of one connection claim together to what its peer takes soon, so that
- * messages wait unlocked in their queue and not, locked, in this process. With it, output never exceeds the
+ * Lets the links of one connection together claim only what its peer will take soon, so that messages wait unlocked in their queue and not, locked, in this process. With it, output never exceeds the
  * memory limit of a connection whose peer reads.
  */
 export class ClaimBudget {

@@ -77,7 +77,7 @@ export interface NamespaceSettings {
   readonly reportFault?: (error: unknown) => void;
   /** The memory for requests and connections, bytes; default: a share of the heap limit. */
   readonly memoryBytes?: number;
-  /** Those of the service, `STORAGE_LIMITS`, if they are not named; tests make them smaller. */
+  /** Limits of DynamoDB's requests; default: `STORAGE_LIMITS`. Tests make them smaller. */
   readonly limits?: StorageLimits;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;

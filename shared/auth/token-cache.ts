@@ -10,7 +10,7 @@ interface SignedToken {
   readonly keys: BoundedMap<string, boolean>;
 }
 
-/** Cached keys for each token; a token is tried with the keys of rules that have its name. */
+/** Cached keys for each token; a token is tried with the keys of the rules that have the name in it. */
 const KEYS_MAX = 8;
 /** The size of an entry in addition to the texts of its token, bytes. */
 const ENTRY_BYTES = 1024;

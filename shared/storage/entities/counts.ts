@@ -14,7 +14,10 @@ import { headerKey, logKey, sessionOf } from '../schema/message-keys.ts';
 import { readAllSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 
-/** Counts by reading the messages: exact, and costs nothing until it is asked for. */
+/**
+ * Counts what is stored by reading it, so a count costs nothing until it is asked for. Expired messages count until they
+ * are removed, and the bytes of a block that lost some of its messages are estimated.
+ */
 export class DynamoCounts implements EntityCounts {
   readonly #table: DocumentTable;
   readonly #messages: Table;
