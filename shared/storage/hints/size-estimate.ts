@@ -29,9 +29,10 @@ export class SizeEstimate {
     this.#ages = ages;
   }
 
-  /** Notes how many bytes were ever stored in a log, as a send has read it. */
+  /** Notes how many bytes were ever stored in a log, as a send has read it. Concurrent sends hear it in any order. */
   noteStored(log: Log, bytesIn: number): void {
-    this.#bytesIn.set(keyOf(log), bytesIn);
+    const key = keyOf(log);
+    this.#bytesIn.set(key, Math.max(bytesIn, this.#bytesIn.get(key) ?? 0));
   }
 
   /** Upper bound of the bytes in a log, as far as this process knows. */
@@ -65,7 +66,7 @@ export class SizeEstimate {
   /** Notes a measurement that began when `bytesIn` bytes had been stored. */
   noteMeasurement(log: Log, size: number, bytesIn: number): void {
     this.#measurements.set(keyOf(log), { bytesIn, size, measuredAt: this.#ages.now() });
-    this.noteStored(log, Math.max(bytesIn, this.#bytesIn.get(keyOf(log)) ?? 0));
+    this.noteStored(log, bytesIn);
   }
 }
 
