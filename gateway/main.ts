@@ -8,7 +8,8 @@ import { startTask } from './task.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 // V8 collects the whole heap once it has doubled. Bytes from the network count as heap, so with the small heap of a
-// task, and without this flag, V8 would do so twice as often, which takes a fifth of a busy process's time (docs/decisions/0022).
+// task, and without this flag, V8 would do so twice as often, which takes a fifth of a busy process's time
+// (docs/decisions/0022).
 setFlagsFromString('--heap-growing-percent=100');
 
 // After such a fault the state of the process is unknown, so it ends and another task takes over.

@@ -13,16 +13,16 @@ const { turnPieces, turnPiecesMs, turnPiecesUnauthorized, turnPiecesUnauthorized
 export class UnauthorizedConnections {
   /** In order of arrival. */
   readonly #sockets = new Set<Duplex>();
-  readonly #strangers: LoopTurns;
-  readonly #others: LoopTurns;
+  readonly #unauthorizedTurns: LoopTurns;
+  readonly #authorizedTurns: LoopTurns;
 
   /** `now` = a monotonic clock, ms. */
   constructor(now: () => number = () => performance.now()) {
     const scheduler = { soon: setImmediate };
     const time = new TurnTime(now, turnPiecesMs);
     const unauthorizedTime = new TurnTime(now, turnPiecesUnauthorizedMs);
-    this.#strangers = new LoopTurns(scheduler, turnPiecesUnauthorized, unauthorizedTime);
-    this.#others = new LoopTurns(scheduler, turnPieces, time);
+    this.#unauthorizedTurns = new LoopTurns(scheduler, turnPiecesUnauthorized, unauthorizedTime);
+    this.#authorizedTurns = new LoopTurns(scheduler, turnPieces, time);
   }
 
   add(socket: Duplex): void {
@@ -31,7 +31,7 @@ export class UnauthorizedConnections {
     this.#sockets.add(socket);
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      this.#strangers.forget(socket);
+      this.#unauthorizedTurns.forget(socket);
     });
     const [oldest] = this.#sockets;
     if (this.#sockets.size > CONNECTIONS_MAX) oldest?.destroy();
@@ -44,7 +44,10 @@ export class UnauthorizedConnections {
    * many connections cannot keep others waiting.
    */
   turn(socket: Duplex, parse: () => void, isOwn = false): void {
-    (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(socket, parse);
+    (this.#sockets.has(socket) && !isOwn ? this.#unauthorizedTurns : this.#authorizedTurns).begin(
+      socket,
+      parse,
+    );
   }
 
   /** Removes a connection that is authorized or is counted elsewhere. */

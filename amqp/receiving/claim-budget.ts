@@ -19,8 +19,9 @@ interface QueuedWork {
 }
 
 /**
- * Lets the links of one connection together claim only what its peer will take soon, so that messages wait unlocked in their queue and not, locked, in this process. With it, output never exceeds the
- * memory limit of a connection whose peer reads.
+ * Lets the links of one connection together claim only what its peer will take soon, so that messages wait
+ * unlocked in their queue and not, locked, in this process. With it, output never exceeds the memory limit of a
+ * connection whose peer reads.
  */
 export class ClaimBudget {
   readonly #scheduler: Scheduler;

@@ -7,8 +7,8 @@ const { headerFieldBytes: FIELD_BYTES } = BUDGETS.weights;
 
 /**
  * Counts the memory of HTTP connections: input that waits to be parsed, the header fields of the current request, and
- * the part of its answer that the client has not read. If there is no room, the connection of a client that has proved
- * no right is closed.
+ * the part of its answer that the client has not read. If there is no room, the connection of an unauthorized client is
+ * closed.
  */
 export class HttpMemory {
   readonly #memory: MemoryBudget;

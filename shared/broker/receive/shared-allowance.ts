@@ -20,7 +20,8 @@ export class SharedAllowance implements Allowance {
   }
 
   /**
-   * Takes the bytes of the whole block, even if only some of its messages are allowed. The first block is always allowed, since it fits into an answer alone.
+   * Takes the bytes of the whole block, even if only some of its messages are allowed. The first block is always
+   * allowed, since it fits into an answer alone.
    */
   take(messages: number, bytes: number, answerBytes: number): number {
     const hasRoom = bytes <= this.#bytes && answerBytes <= this.#answerBytes;

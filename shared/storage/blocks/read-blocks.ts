@@ -3,6 +3,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { ItemKey, Table } from '../dynamodb/table.ts';
 import {
   blockSortKey,
+  FIRST_BLOCK,
   LAST_BLOCK,
   logKey,
   logName,
@@ -74,4 +75,18 @@ export async function readBlocks(
     to: prefix + (page.to ?? LAST_BLOCK),
   });
   return { blocks: items.map(fromBlockItem), next: next?.slice(prefix.length) };
+}
+
+/** All blocks of a log in order, in pages of at most `limit`, consistently. A page is read when it is asked for. */
+export async function* readPages(
+  context: Pick<StoreContext, 'table'>,
+  log: Log,
+  limit: number,
+): AsyncGenerator<readonly Block[]> {
+  let from: string | undefined = FIRST_BLOCK;
+  while (from !== undefined) {
+    const page = await readBlocks(context, log, { from, limit, consistent: true });
+    yield page.blocks;
+    from = page.next;
+  }
 }

@@ -5,9 +5,8 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { releasePayload } from '../blocks/payloads.ts';
-import { readBlocks } from '../blocks/read-blocks.ts';
+import { readPages } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
-import { FIRST_BLOCK } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
 const PAGE_BLOCKS = 50;
@@ -33,14 +32,8 @@ async function* removals(
   policy: LogPolicy,
 ): AsyncGenerator<number> {
   let left = maxMessages;
-  let start: string | undefined = FIRST_BLOCK;
-  while (start !== undefined && left > 0) {
-    const page = await readBlocks(context, log, {
-      from: start,
-      limit: PAGE_BLOCKS,
-      consistent: true,
-    });
-    for (const block of page.blocks) {
+  for await (const blocks of readPages(context, log, PAGE_BLOCKS)) {
+    for (const block of blocks) {
       // Not the end: a message that was scheduled may be older than its neighbours.
       if (block.enqueuedAt >= before) continue;
       const survey = surveyBlock(block, policy.rules, context.clock.now());
@@ -48,12 +41,12 @@ async function* removals(
       if (slots.length === 0) continue;
       const outcome = await context.table.transact([removalOf(log, block, slots)]);
       if (!decided(outcome)) continue;
-      left -= slots.length;
       if (slots.length === block.slots.size) {
         context.background(() => releasePayload(context.table, log, block.payload));
       }
+      left -= slots.length;
       yield slots.length;
     }
-    start = page.next;
+    if (left <= 0) return;
   }
 }

@@ -9,11 +9,10 @@ import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts';
-import { announce, readBlocks } from '../blocks/read-blocks.ts';
+import { announce, readPages } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { takeNumbers } from '../scheduling/partition-header.ts';
-import { FIRST_BLOCK } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 
@@ -43,25 +42,18 @@ async function* moves(
   policy: LogPolicy,
 ): AsyncGenerator<number> {
   let left = maxMessages;
-  let start: string | undefined = FIRST_BLOCK;
-  while (start !== undefined && left > 0) {
-    const page = await readBlocks(context, from, {
-      from: start,
-      limit: PAGE_BLOCKS,
-      consistent: true,
-    });
+  for await (const blocks of readPages(context, from, PAGE_BLOCKS)) {
     const now = context.clock.now();
     const gone = new Map<Block, readonly number[]>();
-    for (const { block, slots: free } of inOrder(page.blocks, policy, now)) {
+    for (const { block, slots: free } of inOrder(blocks, policy, now)) {
       const slots = free.slice(0, left);
       const rest = without(block, gone.get(block) ?? []);
       const went = await resubmitSlots(context, from, to, { block: rest, slots, timeToLiveMsMax });
       gone.set(block, [...(gone.get(block) ?? []), ...went]);
       left -= went.length;
       yield went.length;
-      if (left <= 0) break;
+      if (left <= 0) return;
     }
-    start = page.next;
   }
 }
 
