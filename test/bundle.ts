@@ -11,6 +11,26 @@ const REPORTER = 'reporter';
 const PROCESS_START = 'process-start';
 const SERVER = 'local-server';
 const NUMBER_DIGITS = 4;
+/**
+ * Packages that few processes load, or that find files of their own at run time. All others are bundled, because
+ * to find and compile the many files of the AWS SDK took each process, and each server that tests start, a
+ * third of its start.
+ */
+const NOT_BUNDLED = [
+  '@azure/*',
+  '@seriousme/*',
+  'ajv',
+  'amqp10',
+  'aws-cdk-lib',
+  'constructs',
+  'esbuild',
+  'fast-check',
+  'msgpackr-extract',
+  'service-bus-beta',
+];
+/** Bundled CommonJS packages get node's own modules by a `require` that ES modules do not have. */
+const REQUIRE =
+  "import { createRequire as requireOf } from 'node:module'; globalThis.require ??= requireOf(import.meta.url);";
 
 /** Paths of built modules. */
 export interface Bundles {
@@ -50,9 +70,11 @@ export async function bundleTests(root: string, files: readonly string[]): Promi
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
+    keepNames: true,
     sourcemap: true,
     sourcesContent: false,
-    packages: 'external',
+    external: NOT_BUNDLED,
+    banner: { js: REQUIRE },
     platform: 'node',
     format: 'esm',
     target: 'node20',

@@ -2,7 +2,9 @@ import { registerInTurns } from '../support/in-turns.ts';
 
 /** Runs the specs of sessions and topics over two processes in turns; see queues-in-turns.test.ts. */
 
-registerInTurns({
+const USUAL = ['session-accept', 'session-locks', 'topic-deletion', 'topic-sends'] as const;
+
+const SPECS = {
   'session-accept': () => import('../spec/sessions/session-accept.test.ts'),
   'session-deferral': () => import('../spec/sessions/session-deferral.test.ts'),
   'session-lifetime': () => import('../spec/sessions/session-lifetime.test.ts'),
@@ -13,4 +15,6 @@ registerInTurns({
   'topic-deletion': () => import('../spec/topics/topic-deletion.test.ts'),
   'topic-scheduling': () => import('../spec/topics/topic-scheduling.test.ts'),
   'topic-sends': () => import('../spec/topics/topic-sends.test.ts'),
-});
+};
+
+registerInTurns(SPECS, USUAL);

@@ -17,16 +17,30 @@ export interface RequestOptions {
   readonly authorization?: string | null;
 }
 
+/** What `fetch` does here. */
+export type Send = (
+  url: string,
+  request: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: Buffer<ArrayBuffer>;
+  },
+) => Promise<{
+  readonly status: number;
+  readonly headers: Headers;
+  arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
+}>;
+
 /** A plain HTTP client with a token of the root key. */
 export class ApiClient {
   readonly url: string;
   readonly #authorization: string;
-  readonly #fetch: typeof fetch;
+  readonly #send: Send;
 
   /** `send` replaces requests over the network. */
-  constructor(url: string, rootKey: string, send: typeof fetch = fetch) {
+  constructor(url: string, rootKey: string, send: Send = fetch) {
     this.url = url;
-    this.#fetch = send;
+    this.#send = send;
     this.#authorization = createSasToken({
       audience: url,
       keyName: 'RootManageSharedAccessKey',
@@ -38,7 +52,7 @@ export class ApiClient {
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { authorization = this.#authorization, body } = options;
-    const response = await this.#fetch(path.startsWith('http') ? path : `${this.url}/${path}`, {
+    const response = await this.#send(path.startsWith('http') ? path : `${this.url}/${path}`, {
       method,
       headers: {
         ...(authorization === null ? {} : { Authorization: authorization }),

@@ -1,14 +1,20 @@
 import { describe } from 'node:test';
+import { isMore } from '../runner/more.ts';
 
 let isOn = false;
 
 /**
  * Registers the tests of specs in a mode in which `startBroker` starts two processes that answer alternately.
- * `specs` = imports of the spec files, by name.
+ * `specs` = imports of the spec files, by name; `usual` = those that `npm test` runs too.
  */
-export function registerInTurns(specs: Readonly<Record<string, () => Promise<unknown>>>): void {
+export function registerInTurns<Name extends string>(
+  specs: Readonly<Record<Name, () => Promise<unknown>>>,
+  usual: readonly NoInfer<Name>[],
+): void {
   isOn = true;
-  for (const [name, load] of Object.entries(specs)) {
+  const names = isMore() ? (Object.keys(specs) as Name[]) : usual;
+  for (const name of names) {
+    const load = specs[name];
     // Tests that the import registers become tests of this suite.
     describe(`in turns: ${name}`, { concurrency: TESTS_AT_ONCE }, async () => {
       await load();

@@ -20,6 +20,7 @@ import type { TableOptions } from '../../shared/storage/dynamodb/requests.ts';
 import { ApiClient } from './api-client.ts';
 import { isInTurns } from './in-turns.ts';
 import { ManualClock } from './manual-clock.ts';
+import { sendOverHttp } from './send-over-http.ts';
 import { TestBroker } from './test-broker.ts';
 import { Turns } from './turns.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -128,7 +129,7 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     await closed;
   });
   return new TestBroker({
-    api: new ApiClient(server.url, ROOT_KEY),
+    api: new ApiClient(server.url, ROOT_KEY, sendOverHttp),
     clock,
     meter,
     namespace,

@@ -1,0 +1,21 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { Send } from './api-client.ts';
+
+const agent = new Agent({ keepAlive: true });
+
+/** Sends requests as `fetch` does, for about half of its processor time. */
+export const sendOverHttp: Send = async (url, { method, headers, body }) => {
+  const sent = request(url, { agent, method, headers }).end(body);
+  const [response]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
+  const bytes = await buffer(response);
+  const fields = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(fields),
+    arrayBuffer: async () => bytes,
+  };
+};
