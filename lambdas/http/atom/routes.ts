@@ -1,9 +1,10 @@
 import { Hono } from 'hono';
-import type {
-  EntityReport,
-  EntitySettings,
-  ListSubject,
-  Management,
+import {
+  type EntityReport,
+  type EntitySettings,
+  type ListSubject,
+  type Management,
+  reportOfNew,
 } from '../../../shared/broker/management/management.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
@@ -107,12 +108,11 @@ async function putEntity(
   await authorizeForwarding(dependencies, request, settings);
   const ifMatch = readIfMatch(request.headers);
   const answer = new AtomAnswer(request.url, dependencies.namespace);
-  const entity =
+  const reported =
     ifMatch === undefined
-      ? await management.create(path, settings)
-      : await management.update(path, settings, ifMatch);
-  const reported = withSize(await report(management, entity), sizeInBytes);
-  return answer.entity(reported, ifMatch === undefined ? 201 : 200);
+      ? reportOfNew(await management.create(path, settings))
+      : await report(management, await management.update(path, settings, ifMatch));
+  return answer.entity(withSize(reported, sizeInBytes), ifMatch === undefined ? 201 : 200);
 }
 
 /** The last API version whose response to a PUT is known to repeat the size in the request. */

@@ -61,6 +61,11 @@ export interface EntityReport {
   readonly subscriptions: number;
 }
 
+/** The runtime counts of an entity that was just created, which are known without counting. */
+export function reportOfNew(entity: Entity): EntityReport {
+  return { entity, messages: NO_MESSAGES, subscriptions: 0 };
+}
+
 /** Which entities to list. */
 export type ListSubject =
   | { readonly kind: 'queue' | 'topic' }
