@@ -24,7 +24,7 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
-/** Creates those entities and rules that do not exist, and sends messages. */
+/** Creates those entities and rules that do not exist. */
 export async function prepare(broker: TestBroker): Promise<void> {
   for (const [path, body] of [
     ['orders', QUEUE],
@@ -40,7 +40,6 @@ export async function prepare(broker: TestBroker): Promise<void> {
     const { status, text } = await broker.request('PUT', path, { body });
     assert.ok(status === 201 || status === 409, text);
   }
-  await refill(broker);
 }
 
 /** Sends messages for the next operation. */

@@ -83,8 +83,25 @@ export async function fillEach(broker: TestBroker, path = 'p', count = PARTITION
   for (let turn = 0; turn < count; turn++) await sendKeyed(broker, `${turn}`, {}, path);
 }
 
-/** A partition key for each partition, found by sending to a queue that is deleted again. */
-export async function keysByPartition(broker: TestBroker): Promise<readonly string[]> {
+/** Sends a batch without keys to each partition in turn, of as many messages as given; returns the number sent. */
+export async function fillByBatches(broker: TestBroker, perPartition: number): Promise<number> {
+  for (let turn = 0; turn < PARTITIONS; turn++) {
+    const batch = Array.from({ length: perPartition }, (_, i) => ({ Body: `${turn}.${i}` }));
+    expectStatus(await broker.sendBatch('p', batch), 201);
+  }
+  return perPartition * PARTITIONS;
+}
+
+let keys: Promise<readonly string[]> | undefined;
+
+/** A partition key for each partition. They are the same for every entity, so they are looked for once. */
+export function keysByPartition(broker: TestBroker): Promise<readonly string[]> {
+  keys ??= findKeys(broker);
+  return keys;
+}
+
+/** Finds keys by sending to a queue that is deleted again. */
+async function findKeys(broker: TestBroker): Promise<readonly string[]> {
   expectStatus(await createPartitioned(broker, 'probe'), 201);
   const keys: string[] = [];
   for (let n = 0; new Set(Object.keys(keys)).size < PARTITIONS; n++) {

@@ -45,20 +45,20 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
   test(`#P11 from ${from} to ${to}: the key of a forwarded message selects its partition`, async (t) => {
     const broker = await startForward(t, isFromPartitioned, isToPartitioned);
     // Messages sent directly show the partition of each key.
-    for (let k = 0; k < 8; k++) {
+    for (let k = 0; k < 5; k++) {
       await sendKeyed(broker, `direct ${k}`, { PartitionKey: `key ${k}` }, 'to');
     }
-    for (let i = 0; i < 24; i++) {
-      await sendKeyed(broker, `${i}`, { PartitionKey: `key ${i % 8}` }, 'from');
+    for (let i = 0; i < 10; i++) {
+      await sendKeyed(broker, `${i}`, { PartitionKey: `key ${i % 5}` }, 'from');
     }
     const messages = await peekAll(broker, 'to');
-    assert.equal(messages.length, 32);
+    assert.equal(messages.length, 15);
     assert.equal(byPartition(messages).size > 1, isToPartitioned);
-    for (let k = 0; k < 8; k++) {
+    for (let k = 0; k < 5; k++) {
       const own = messages.filter(({ broker: { PartitionKey } }) => PartitionKey === `key ${k}`);
       assert.equal(new Set(own.map(partitionOf)).size, 1);
       const bodies = own.map(({ body }) => body);
-      assert.deepEqual(bodies, [`direct ${k}`, ...[k, k + 8, k + 16].map(String)]);
+      assert.deepEqual(bodies, [`direct ${k}`, ...[k, k + 5].map(String)]);
     }
     assert.deepEqual(await peekAll(broker, 'from'), []);
   });
@@ -81,7 +81,7 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
     const settings: Record<string, string> = isFromPartitioned ? PARTITIONED : {};
     expectStatus(await broker.createQueue('from', settings), 201);
     // Several keys in one block of the source, which only a plain queue can have.
-    for (let i = 0; i < 3 * PARTITIONS; i++) {
+    for (let i = 0; i < 15; i++) {
       await sendKeyed(broker, `${i}`, { SessionId: `s${i % 5}` }, 'from');
     }
     if (!isFromPartitioned) {
@@ -91,7 +91,7 @@ for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
       }));
       expectStatus(await broker.sendBatch('from', batch), 201);
     }
-    const count = isFromPartitioned ? 3 * PARTITIONS : 3 * PARTITIONS + 60;
+    const count = isFromPartitioned ? 15 : 15 + 60;
     expectStatus(await broker.updateQueue('from', { ForwardTo: 'to', ...settings }), 200);
     const messages = await peekAll(broker, 'to');
     assert.equal(new Set(messages.map(({ body }) => body)).size, count);
@@ -160,7 +160,8 @@ test('#P1 all copies of a message have the same partition and sequence number', 
   expectStatus(await broker.sendBatch('t', large), 201);
   const seen = new Map<string, Set<number>>();
   for (const name of names) {
-    const messages = await peekAll(broker, subscription(name));
+    const read = name === 'a' ? peekAll : drain;
+    const messages = await read(broker, subscription(name));
     assert.equal(messages.length, 2 * PARTITIONS + 5);
     for (const { body, broker: properties } of messages) {
       seen.set(body, (seen.get(body) ?? new Set()).add(properties.SequenceNumber));
@@ -169,7 +170,6 @@ test('#P1 all copies of a message have the same partition and sequence number', 
       const own = messages.filter(({ broker: { SessionId } }) => SessionId === `s${s}`);
       assert.equal(new Set(own.map(partitionOf)).size, 1);
     }
-    assert.equal((await drain(broker, subscription(name))).length, 2 * PARTITIONS + 5);
   }
   for (const numbers of seen.values()) assert.equal(numbers.size, 1);
 });

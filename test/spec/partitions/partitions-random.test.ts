@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 import { settlementOf } from '../queues/queue.ts';
 import { createPartitioned, drain, PARTITIONED, partitionOf, peekAll } from './partitioned.ts';
 
-const STEPS = 150;
+/** Steps of the random operations, and of the sends through the chain. */
+const STEPS = isMore() ? { random: 150, chain: 40 } : { random: 75, chain: 20 };
 const KEYS = 12;
 
 /** The expected content of the queue: all bodies sent and not yet received, and those of each key in order. */
@@ -98,7 +100,7 @@ async function requireSameOnPeek({ brokers, random, ledger }: Run): Promise<void
 const seed = seedOfRun();
 test(`#P3 #P7 random receives return each message once, and those of a key in order (seed ${seed})`, async (t) => {
   const run = await start(t, seed);
-  for (let step = 0; step < STEPS; step++) {
+  for (let step = 0; step < STEPS.random; step++) {
     const what = run.random.next();
     if (what < 0.45) await sendSome(run, step);
     else if (what < 0.8) await receiveSome(run);
@@ -118,7 +120,7 @@ test(`#P1 #P11 a chain of plain and partitioned queues forwards each of random m
   expectStatus(await broker.createQueue('middle', { ForwardTo: 'end' }), 201);
   expectStatus(await broker.createQueue('begin', { ...PARTITIONED, ForwardTo: 'middle' }), 201);
   const sent: string[] = [];
-  for (let step = 0; step < 40; step++) {
+  for (let step = 0; step < STEPS.chain; step++) {
     const path = random.pick(['begin', 'middle', 'end']);
     const key = random.chance(0.5) ? { SessionId: `s${random.below(KEYS)}` } : undefined;
     const messages = Array.from({ length: random.between(1, 40) }, (_, i) => ({

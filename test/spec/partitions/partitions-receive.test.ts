@@ -8,6 +8,7 @@ import {
   byPartition,
   createPartitioned,
   drain,
+  fillByBatches,
   fillEach,
   keysByPartition,
   numberInPartition,
@@ -32,7 +33,7 @@ async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroke
 test('#P3 #P13 a receive without a wait finds a message in any partition', async (t) => {
   const [here, there] = await startTwo(t);
   const seen = new Set<number>();
-  for (let i = 0; i < 2 * PARTITIONS; i++) {
+  for (let i = 0; i < PARTITIONS; i++) {
     await sendKeyed(here, `${i}`);
     const message = await there.receiveAndDelete('p');
     assert.equal(message?.body, `${i}`);
@@ -43,7 +44,7 @@ test('#P3 #P13 a receive without a wait finds a message in any partition', async
 
 test('#P3 #P13 repeated receives return the messages of all partitions, each once', async (t) => {
   const [here, there] = await startTwo(t);
-  await fillEach(here, 'p', 5 * PARTITIONS);
+  await fillEach(here, 'p', 3 * PARTITIONS);
   for (const [max, count] of [
     [1, 7],
     [3, 20],
@@ -56,7 +57,7 @@ test('#P3 #P13 repeated receives return the messages of all partitions, each onc
     }
   }
   const rest = await drain(there);
-  assert.ok(rest.length <= 5 * PARTITIONS - 27 && rest.length >= 5 * PARTITIONS - 29);
+  assert.ok(rest.length <= 3 * PARTITIONS - 27 && rest.length >= 3 * PARTITIONS - 29);
   assert.deepEqual(await peekAll(here), []);
 });
 
@@ -77,7 +78,7 @@ test('#P3 a receive locks no more messages than it returns', async (t) => {
 
 test('#P3 concurrent receivers get each message once', async (t) => {
   const [here, there] = await startTwo(t);
-  await fillEach(here, 'p', 6 * PARTITIONS);
+  await fillEach(here, 'p', 3 * PARTITIONS);
   const taken: string[] = [];
   const work = async (broker: TestBroker, max: number) => {
     for (let empty = 0; empty < 3; ) {
@@ -89,18 +90,20 @@ test('#P3 concurrent receivers get each message once', async (t) => {
   };
   await Promise.all([1, 2, 3, 5].flatMap((max) => [work(here, max), work(there, max)]));
   taken.push(...(await drain(here)).map(({ body }) => body));
-  assert.equal(taken.length, 6 * PARTITIONS);
-  assert.equal(new Set(taken).size, 6 * PARTITIONS);
+  assert.equal(taken.length, 3 * PARTITIONS);
+  assert.equal(new Set(taken).size, 3 * PARTITIONS);
 });
 
 test('#P3 an answer with messages of several partitions stays within its size limit', async (t) => {
   const broker = await startPartitioned(t);
-  for (let i = 0; i < PARTITIONS; i++) {
-    expectStatus(await broker.sendBatch('p', [{ Body: 'x'.repeat(900 * 1024) }]), 403);
+  expectStatus(await broker.sendBatch('p', [{ Body: 'x'.repeat(900 * 1024) }]), 403);
+  // The first five batches fill an answer, and the others need a second one.
+  const batches = 8;
+  for (let i = 0; i < batches; i++) {
     const bodies = Array.from({ length: 4 }, () => ({ Body: 'x'.repeat(200 * 1024) }));
     expectStatus(await broker.sendBatch('p', bodies), 201);
   }
-  let left = 4 * PARTITIONS;
+  let left = 4 * batches;
   while (left > 0) {
     const some = await broker.receiveAndDeleteMany('p', 100);
     const bytes = some.reduce((sum, { body }) => sum + body.length, 0);
@@ -128,7 +131,7 @@ test('#P3 a partition that always has messages does not starve the others', asyn
 
 test('#P3 partitions that all have messages are read about equally often', async (t) => {
   const broker = await startPartitioned(t, {}, { seed: 'fair' });
-  await fillEach(broker, 'p', 20 * PARTITIONS);
+  await fillByBatches(broker, 20);
   const counts = new Map<number, number>();
   for (let i = 0; i < 10 * PARTITIONS; i++) {
     const message = await broker.receiveAndDelete('p');
@@ -143,7 +146,7 @@ test('#P3 a waiting receive is woken by a message in any partition', async (t) =
   const broker = await startPartitioned(t);
   for (let i = 0; i < PARTITIONS; i++) {
     const waiting = broker.receiveAndDelete('p', LONG);
-    assert.equal(await broker.peekLock(DEAD), undefined);
+    assert.equal(await broker.peekLock('p'), undefined);
     const startedAt = performance.now();
     await sendKeyed(broker, `${i}`);
     assert.equal((await waiting)?.body, `${i}`);
