@@ -13,8 +13,8 @@ const LIMITS: StorageLimits = isMore()
   ? STORAGE_LIMITS
   : { transactionItems: 10, bytesPerMegabyte: 1024 };
 
-/** The maximum number of messages of a batch, or a tenth of it. */
-export const LARGE_BATCH = isMore() ? SERVICE.batchMessages : SERVICE.batchMessages / 10;
+/** The maximum number of messages of a batch, or a thirtieth of it: more than fit into a transaction. */
+export const LARGE_BATCH = isMore() ? SERVICE.batchMessages : SERVICE.batchMessages / 30;
 
 /** For a test that writes more items than fit into a transaction. */
 export const FEW_ITEMS: StorageLimits = {

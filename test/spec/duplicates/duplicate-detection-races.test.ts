@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
 import { LARGE_BATCH } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
@@ -11,7 +12,7 @@ import { messageOf } from '../queues/queue.ts';
 
 const SEED = seedOfRun();
 const DETECTING = { RequiresDuplicateDetection: 'true' };
-const ROUNDS = 25;
+const ROUNDS = isMore() ? 25 : 10;
 
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
   const broker = await startBroker(t);

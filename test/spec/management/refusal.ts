@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Answer, RequestOptions } from '../../support/api-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
-/** The messages before a bad request: an available and a locked one in `q`, and a locked one in `other`. */
+/** The messages before bad requests: an available and a locked one in `q`, and a locked one in `other`. */
 export interface Scene {
   readonly broker: TestBroker;
   readonly held: Received;
@@ -24,26 +24,28 @@ export interface Row {
 
 const GUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
-/** One test per row: the request is refused in the standard form, and no message is lost. */
+/** Each row is refused in the standard form, in a test of its own, and together they lose no message. */
 export function testRefusals(rows: readonly Row[]): void {
-  for (const row of rows) {
-    const { what, status, code } = row;
-    test(`#157 #B2 ${what} is refused with ${status} ${code}, and nothing is lost`, async (t) => {
-      const broker = await startBroker(t);
-      for (const name of ['q', 'other']) expectStatus(await broker.createQueue(name), 201);
-      expectStatus(await broker.sendBatch('q', [{ Body: 'held' }, { Body: 'free' }]), 201);
-      expectStatus(await broker.sendBatch('other', [{ Body: 'held' }]), 201);
-      const scene = {
-        broker,
-        held: await lock(broker, 'q'),
-        stranger: await lock(broker, 'other'),
-      };
-      const path = typeof row.path === 'string' ? row.path : row.path(scene);
-      const options = typeof row.options === 'function' ? row.options(scene) : row.options;
-      requireRow(await broker.request(row.method, path, options), row);
-      await requireNothingLost(scene);
-    });
-  }
+  test('#157 #B2 bad requests are refused, and nothing is lost', async (t) => {
+    const scene = await startScene(t);
+    for (const row of rows) {
+      const { what, status, code } = row;
+      await t.test(`#157 #B2 ${what} is refused with ${status} ${code}`, async () => {
+        const path = typeof row.path === 'string' ? row.path : row.path(scene);
+        const options = typeof row.options === 'function' ? row.options(scene) : row.options;
+        requireRow(await scene.broker.request(row.method, path, options), row);
+      });
+    }
+    await requireNothingLost(scene);
+  });
+}
+
+async function startScene(t: TestContext): Promise<Scene> {
+  const broker = await startBroker(t);
+  for (const name of ['q', 'other']) expectStatus(await broker.createQueue(name), 201);
+  expectStatus(await broker.sendBatch('q', [{ Body: 'held' }, { Body: 'free' }]), 201);
+  expectStatus(await broker.sendBatch('other', [{ Body: 'held' }]), 201);
+  return { broker, held: await lock(broker, 'q'), stranger: await lock(broker, 'other') };
 }
 
 function requireRow(answer: Answer, { status, code, sentence }: Row): void {

@@ -48,26 +48,26 @@ test(`${COUNT} messages due in the same second are activated in bulk, for at mos
   assert.equal(again.write, 0);
 });
 
-test('300 messages that were scheduled one by one for the same second are activated into shared blocks', async (t) => {
+test('100 messages that were scheduled one by one for the same second are activated into shared blocks', async (t) => {
   const broker = await startQueue(t);
-  const messages = named(300).map((body) => due(60, body));
+  const messages = named(100).map((body) => due(60, body));
   for (let i = 0; i < messages.length; i += 50) {
     const sends = messages.slice(i, i + 50).map((message) => broker.schedule('q', [message]));
     await Promise.all(sends);
   }
   broker.clock.advance({ minutes: 1 });
   const { requests } = await broker.units(() => broker.peek('q', { max: 1 }));
-  assert.ok(requests <= 60, `${requests} requests`);
+  assert.ok(requests <= 35, `${requests} requests`);
   const { write } = await broker.units(async () => {
     const received = await broker.receiveAndDeleteMany('q', 1000);
     assert.deepEqual(
       bodies(received)
         .map(Number)
         .sort((a, b) => a - b),
-      named(300).map(Number),
+      named(100).map(Number),
     );
   });
-  assert.ok(write <= 30, `${write} write units to receive them`);
+  assert.ok(write <= 10, `${write} write units to receive them`);
 });
 
 for (const count of [20, 100, 500, 1000]) {

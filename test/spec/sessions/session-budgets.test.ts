@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { settlementOf } from '../queues/queue.ts';
 import {
@@ -12,8 +13,8 @@ import {
   startSessions,
 } from './session-fixture.ts';
 
-/** 400 in each run of the tests; set the variable to 100,000 to measure by hand. */
-const SESSIONS = Number(process.env['DYNABUS_SESSIONS'] || 400);
+/** Set the variable to 100,000 to measure by hand. */
+const SESSIONS = Number(process.env['DYNABUS_SESSIONS'] || (isMore() ? 400 : 120));
 const BATCH = 100;
 const PARALLEL = 4;
 
@@ -168,7 +169,7 @@ test(`accepting the next of ${SESSIONS} sessions costs as much as accepting the 
   // Each of them costs one failed attempt: two reads of the session, and removing its index entry.
   assert.ok(first.read <= 20 + 3 * front.length, `${first.read} read units`);
   const costs = { read: 0, write: 0 };
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 15; i++) {
     const { read, write } = await broker.units(() => fixture.next());
     costs.read = Math.max(costs.read, read);
     costs.write = Math.max(costs.write, write);
@@ -178,7 +179,7 @@ test(`accepting the next of ${SESSIONS} sessions costs as much as accepting the 
   assert.ok(costs.write <= 3, `${costs.write} write units`);
 });
 
-const COUNT = 40;
+const COUNT = 20;
 
 /** Accepts all sessions of the queue, four at a time: more accepts would compete for the same ones. */
 async function holdAll(fixture: SessionFixture): Promise<void> {

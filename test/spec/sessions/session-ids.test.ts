@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, numbers, settlementOf } from '../queues/queue.ts';
+import { bodies, settlementOf } from '../queues/queue.ts';
 import {
   drain,
   ENTITIES,
@@ -84,6 +84,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
   await fixture.sendBatch(ODD_IDS.map((id, i) => inSession(id, `${i} again`)));
   assert.deepEqual([...(await fixture.list({ top: 1000 }))].sort(), [...ODD_IDS].sort());
   const found: string[] = [];
+  const deferredNumbers = new Map<string, number>();
   for (let i = 0; i < ODD_IDS.length; i++) {
     const session = await fixture.next();
     const index = ODD_IDS.indexOf(session.id);
@@ -93,6 +94,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
     assert.deepEqual([first.body, first.broker['SessionId']], [`${index}`, session.id]);
     await session.settle([settlementOf(first, 'complete'), settlementOf(second, 'defer')]);
     await session.setState(`of ${index}`);
+    deferredNumbers.set(session.id, second.broker.SequenceNumber);
     found.push(session.id);
   }
   assert.deepEqual(found.sort(), [...ODD_IDS].sort());
@@ -101,7 +103,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
   for (const [i, id] of ODD_IDS.entries()) {
     const session = await fixture.accept(id);
     assert.equal(await session.state(), `of ${i}`);
-    const deferred = await session.receiveDeferred(numbers(await session.peek()));
+    const deferred = await session.receiveDeferred([deferredNumbers.get(id) ?? 0]);
     assert.deepEqual(bodies(deferred), [`${i} again`]);
     await settleAll(session, deferred, 'deadLetter');
   }
@@ -112,21 +114,22 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
 });
 
 test('#97 a scheduled message reaches its session under any id', async (t) => {
+  const ids = ODD_IDS.filter((_, i) => i % 2 === 0);
   const fixture = await startSessions(t);
   const at = { ScheduledEnqueueTimeUtc: new Date(fixture.broker.clock.now() + 5000).toISOString() };
   await fixture.broker.schedule(
     'q',
-    ODD_IDS.slice(0, 40).map((id) => inSession(id, id, at)),
+    ids.map((id) => inSession(id, id, at)),
   );
   await fixture.requireNone();
   fixture.advance({ seconds: 5 });
   const found: string[] = [];
-  for (let i = 0; i < 40; i++) {
+  for (const _ of ids) {
     const session = await fixture.next();
     assert.deepEqual(bodies(await session.peekLockMany(5)), [session.id]);
     found.push(session.id);
   }
-  assert.deepEqual(found.sort(), ODD_IDS.slice(0, 40).sort());
+  assert.deepEqual(found.sort(), ids.sort());
 });
 
 test('a session id of more than 128 characters is refused by every operation', async (t) => {

@@ -60,33 +60,33 @@ for (const entity of ENTITIES) {
 
 test('#98 #99 the pages of a list join without a gap', async (t) => {
   const fixture = await startSessions(t);
-  const ids = Array.from({ length: 250 }, (_, i) => `s${String(i).padStart(3, '0')}`);
-  for (let i = 0; i < ids.length; i += 50) {
-    await fixture.sendBatch(ids.slice(i, i + 50).map((id) => inSession(id, 'x')));
+  const ids = Array.from({ length: 120 }, (_, i) => `s${String(i).padStart(3, '0')}`);
+  for (let i = 0; i < ids.length; i += 40) {
+    await fixture.sendBatch(ids.slice(i, i + 40).map((id) => inSession(id, 'x')));
   }
   // One session with many messages must not hide the sessions after it.
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 2; i++) {
     const many = Array.from({ length: 500 }, (_, n) => inSession('s100', `${n}`.padEnd(300, 'x')));
     await fixture.sendBatch(many);
   }
   assert.deepEqual(await fixture.list(), ids.slice(0, 100));
   assert.deepEqual(await fixture.list({ top: 1000 }), ids);
   const pages: string[] = [];
-  for (let skip = 0; ; skip += 60) {
-    const page = await fixture.list({ skip, top: 60 });
+  for (let skip = 0; ; skip += 50) {
+    const page = await fixture.list({ skip, top: 50 });
     if (page.length === 0) break;
     pages.push(...page);
   }
   assert.deepEqual(pages, ids);
-  for (const id of ids.slice(0, 30)) {
+  for (const id of ids.slice(0, 12)) {
     const session = await fixture.accept(id);
     await session.setState(id);
     await session.release();
   }
-  const page = { updatedAfter: LONG_AGO, skip: 10, top: 10 };
-  assert.deepEqual(await fixture.list(page), ids.slice(10, 20));
-  assert.deepEqual(await fixture.list({ ...page, skip: 25 }), ids.slice(25, 30));
-  assert.deepEqual(await fixture.list({ ...page, skip: 30 }), []);
+  const page = { updatedAfter: LONG_AGO, skip: 4, top: 4 };
+  assert.deepEqual(await fixture.list(page), ids.slice(4, 8));
+  assert.deepEqual(await fixture.list({ ...page, skip: 10 }), ids.slice(10, 12));
+  assert.deepEqual(await fixture.list({ ...page, skip: 12 }), []);
 });
 
 test('#98 a message that is locked for its last delivery still counts as active', async (t) => {

@@ -71,7 +71,7 @@ async function sendStalling({ broker, sender, cut }: Namespace, write: number, b
   });
   const { status } = await sender.send('t', body);
   cut.restart();
-  await sweepLater(broker, 3, { minutes: 1 });
+  await sweepLater(broker, 1, { minutes: 3 });
   return { status, isStalled };
 }
 
@@ -126,7 +126,7 @@ test('a scheduled message reaches each subscription once although its activation
     await sender.request('DELETE', `${first}/messages/head?timeout=0`);
     await sender.units(async () => {});
     cut.restart();
-    await sweepLater(broker, 3, { minutes: 1 });
+    await sweepLater(broker, 1, { minutes: 3 });
   }
   const found = await drainAll(broker);
   for (const write of WRITES) {
