@@ -11,10 +11,24 @@ export const AMQP = {
   domainName: 'bus.example.com',
 } as const;
 
-/** The template of a stage with these settings. Code is not bundled: bundle.test.ts looks at that. */
+/** By their settings: a template takes as long to make as hundreds of looks at it. */
+const templates = new Map<string, Template>();
+
+/**
+ * The template of a stage with these settings. Code is not bundled: bundle.test.ts looks at that. The rules of
+ * CloudFormation are not checked, which takes seconds and only warns: `npm run synth` does both.
+ */
 export function synthesize(stage: Readonly<Record<string, unknown>> = {}): Template {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  return Template.fromStack(new BrokerStack(app, 'Broker', settingsOf(stage)));
+  const key = JSON.stringify(stage);
+  const known = templates.get(key);
+  if (known !== undefined) return known;
+  const app = new App({
+    context: { 'aws:cdk:bundling-stacks': [] },
+    builtinCloudFormationValidation: false,
+  });
+  const template = Template.fromStack(new BrokerStack(app, 'Broker', settingsOf(stage)));
+  templates.set(key, template);
+  return template;
 }
 
 export function settingsOf(stage: Readonly<Record<string, unknown>>) {

@@ -14,21 +14,28 @@ export interface Written {
   readonly code: number;
 }
 
+/** By file and environment: several tests look at the lines of one run. */
+const runs = new Map<string, Promise<Written>>();
+
 /**
  * Runs a file in a process of its own, with only this environment. Resolves when it has ended, with the lines
  * that the real code has written.
  */
 export function linesOf(
   file: string,
-  {
-    args = [],
-    env = {},
-  }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+  { env = {} }: { env?: Readonly<Record<string, string>> } = {},
 ): Promise<Written> {
+  const key = JSON.stringify([file, env]);
+  const written = runs.get(key) ?? run(file, env);
+  runs.set(key, written);
+  return written;
+}
+
+function run(file: string, env: Readonly<Record<string, string>>): Promise<Written> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['--import', 'tsx', file, ...args],
+      ['--import', 'tsx', file],
       { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', ...env } },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : Number(error.code);
