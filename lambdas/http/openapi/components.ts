@@ -179,25 +179,24 @@ const REFUSAL_EXAMPLES = {
   410: ['MessagingEntityNotFound', "The messaging entity 'orders' could not be found."],
   412: ['PreconditionFailed', 'The resource has been changed since it was read.'],
   500: ['InternalError', 'SubCode=50000. The service was unable to process the request.'],
-  501: ['NotSupported', 'The service does not support this operation.'],
   503: ['ServiceBusy', 'The service is busy; try again.'],
   504: ['ServiceTimeout', 'The service did not answer in time.'],
 } as const;
 /** A status of the document's errors. */
 export type RefusalStatus = keyof typeof REFUSAL_EXAMPLES;
 
+/** The codes of each status with their meanings, as docs/http/errors.md lists them. */
 const MEANINGS: Readonly<Record<RefusalStatus, string>> = {
-  400: 'Part of the request is malformed, out of range or not allowed for this entity.',
-  401: 'The token is missing or invalid, or lacks the right.',
-  403: 'The message is too large for the request or the response, a quota is reached, or the status of the entity forbids the operation.',
-  404: 'The lock is lost or the message does not exist; in management, the entity or rule does not exist.',
-  409: 'The entity or rule already exists, or another operation is changing the same resource.',
-  410: 'The entity does not exist.',
-  412: 'The current version is none of those in If-Match.',
-  500: 'A fault of the service. Its log has an entry with the tracking id.',
-  501: 'The service does not support this operation.',
-  503: 'The service is busy. Repeat the request after the seconds in Retry-After.',
-  504: 'The operation did not finish in time. Its outcome is unknown.',
+  400: 'ArgumentError: the request cannot be parsed, or a value is out of range. InvalidOperation: the request is valid, but this entity or message does not support it.',
+  401: 'Unauthenticated: the token is missing, invalid, or lacks the right.',
+  403: 'Forbidden: the path has a spelling that IAM may have read differently. MessageSizeExceeded: a message, batch or request is too large, or the messages do not fit into one answer. QuotaExceeded: the entity or the namespace is full. MessagingEntityDisabled: the status of the entity forbids the operation.',
+  404: 'MessageLockLost: the lock has ended: it expired, was settled or broken, or the entity was changed. MessageNotFound: no such message exists in the state that the call needs. NoMatchingSubscription: no subscription matches any of the messages, and the topic has `FilteringMessagesBeforePublishing`. In management, MessagingEntityNotFound: the entity or rule does not exist.',
+  409: 'MessagingEntityAlreadyExists: an entity or rule of that name exists. ConflictInProgress: another call is changing the same entity; retry. SessionCannotBeLocked: another receiver holds the session. TransactionAborted: the transaction conflicted with another operation and was rolled back; retry.',
+  410: 'MessagingEntityNotFound: the entity does not exist; management calls answer 404 instead. SessionLockLost: the lock of the session has ended.',
+  412: 'PreconditionFailed: `If-Match` does not match.',
+  500: 'InternalError: a fault of the service; its log has the tracking id.',
+  503: 'ServiceBusy: retry after the number of seconds in `Retry-After`, or later.',
+  504: 'ServiceTimeout: the database did not answer in time; the operation may or may not have taken effect.',
 };
 
 const TRACKING_ID = '2ba2e9e7-4a05-45b5-b2d8-0f8d5f1b8f0f';

@@ -90,7 +90,7 @@ const settledAndReceived = json('SettledAndReceived', {
 });
 
 /** The error statuses of every operation on messages and sessions. */
-export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
+export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 503, 504];
 const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
 const settleOne = (description: string, headers?: Fragment): OperationDetails => ({
@@ -111,7 +111,7 @@ export const MESSAGE_OPERATIONS = {
     parameters: ['brokerProperties'],
     body: requestBody({ ...anyBody, ...batch }),
     answers: { 201: answer('The messages are stored.') },
-    refusals: ANY,
+    refusals: [...ANY, 404],
   },
   peekLock: {
     description:

@@ -43,6 +43,6 @@ export const TRANSACTION_OPERATIONS = {
         }),
       ),
     },
-    refusals: [400, 401, 403, 404, 409, 410, 500, 501, 503, 504],
+    refusals: [400, 401, 403, 404, 409, 410, 500, 503, 504],
   },
 } as const satisfies Readonly<Record<string, OperationDetails>>;
