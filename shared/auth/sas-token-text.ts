@@ -61,8 +61,8 @@ function sign(key: string, audienceAsSent: string, expiryAsSent: string): Buffer
 
 /** Parses a token. Throws Unauthenticated with subcode 40102 (no token) or 40105 (malformed token). */
 export function parseSasToken(text: string): SasToken {
-  if (text.length > BUDGETS.tokens.bytes) {
-    throw malformed(`it is longer than ${BUDGETS.tokens.bytes} characters`);
+  if (text.length > BUDGETS.tokens.length) {
+    throw malformed(`it is longer than ${BUDGETS.tokens.length} characters`);
   }
   if (text.trim() === '') {
     throw tokenRefusal('40102', "MissingToken: The authorization header wasn't found.");

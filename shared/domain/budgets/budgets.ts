@@ -67,11 +67,11 @@ export const BUDGETS = {
      * Fraction of the process's limit for these copies of one connection; a single delivery may exceed it.
      */
     copiesShareOfProcess: 0.25,
-    /** A body that is not one data section appears to other transports as JSON of at most this size, */
+    /** JSON of a body that is not one data section, which other transports receive: any body may become as much. */
     shownBytes: 8 * MB,
-    /** or of this many bytes for each byte of the body if that is more. */
+    /** This JSON may be longer than `shownBytes` if it has at most this many bytes for each byte of the body. */
     shownPerByte: 2,
-    /** Memory for each byte of that JSON, with its text. */
+    /** Memory for each byte of this JSON, with its text. */
     heldPerShownByte: 2,
   },
   /** One AMQP value. */
@@ -99,9 +99,9 @@ export const BUDGETS = {
     turnPieceBytes: 4 * KB,
     /** A body up to this size counts as held when it is announced, a larger one as it arrives. */
     wholeBytes: 64 * KB,
-    /** Longer JSON or XML is parsed in a turn of its own, */
+    /** A longer body of JSON or XML is parsed in a turn of its own. */
     turnTextBytes: 4 * KB,
-    /** and so is a longer body of another kind. */
+    /** A longer body of another kind is read in a turn of its own. */
     turnBytes: 64 * KB,
     /** Messages that are sent in one turn. */
     turnMessages: 100,
@@ -114,9 +114,9 @@ export const BUDGETS = {
      * is bounded by `connection.unauthorized.requestBytes`.
      */
     transactionBytes: 6 * MB,
-    /** JSON that names messages, */
+    /** A JSON body that names messages. */
     namesBytes: 1 * MB,
-    /** and JSON that settles them: 1,000 settlements with the longest reasons and descriptions. */
+    /** A JSON body that settles messages: 1,000 settlements with the longest reasons and descriptions. */
     settlementsBytes: 14 * MB,
     /** A batch in JSON, whatever size the entity allows. */
     batchBytes: 8 * MB,
@@ -129,21 +129,21 @@ export const BUDGETS = {
     jsonDepth: 64,
     /** Fields of one JSON object. */
     jsonFields: 1000,
-    /** Memory for each byte of a body, with the copies that are made of it; */
+    /** Memory for each byte of a body, with the copies that are made of it. */
     heldPerByte: 2,
-    /** for each byte of a JSON body; */
+    /** Memory for each byte of a JSON body, instead of `heldPerByte`. */
     heldPerJsonByte: 5,
-    /**
-     * and for each byte of a message beyond `largeBytes`, which is copied several times until it is stored.
-     */
+    /** Bytes beyond these, of a message that is not JSON, count `heldPerLargeByte`. */
     largeBytes: 1 * MB,
+    /** Memory for each of those bytes; they are copied several times until the message is stored. */
     heldPerLargeByte: 7,
-    /** Memory for each byte of messages that are read together, if they have at most `readBytes`; */
+    /** Messages that are read together and have at most this many bytes count `heldPerSmallReadByte`. */
     readBytes: 3 * MB,
+    /** Memory for each byte of messages that are read together, up to `readBytes`. */
     heldPerSmallReadByte: 2,
-    /** if they have more: for each byte of a single message that is the body of the answer, */
+    /** Memory for each byte of a single message beyond `readBytes`, which is the body of the answer. */
     heldPerReadByte: 7,
-    /** and for each byte of messages in a JSON answer. */
+    /** Memory for each byte of messages beyond `readBytes` in a JSON answer. */
     heldPerPrintedByte: 12,
     /** Memory for each byte of an XML body. */
     heldPerXmlByte: 20,
@@ -166,7 +166,7 @@ export const BUDGETS = {
   },
   tokens: {
     /** Characters of one token. */
-    bytes: 8 * KB,
+    length: 8 * KB,
     /** The cache of tokens with a verified signature. */
     cacheBytes: 4 * MB,
     /** Cached paths of entities that do not exist, for tokens that no rule of the namespace has signed. */
@@ -176,9 +176,12 @@ export const BUDGETS = {
   process: {
     /** Fraction of the heap limit that all authorized peers together may hold. */
     heldShareOfHeap: 0.5,
-    /** As a fraction of that limit, and in addition to it: what all unauthorized peers together may hold. */
+    /** What all unauthorized peers together may hold beside it, as a fraction of what authorized peers may hold. */
     heldShareUnauthorized: 0.125,
-    /** The same for peers that may be evicted, in addition to pinned ones, whose requests are running. */
+    /**
+     * What peers that may be evicted may hold even if pinned ones, whose requests are running, fill the limit: as a
+     * fraction of what authorized peers may hold.
+     */
     heldShareBesidePinned: 0.125,
     /** Unauthorized AMQP connections; with more, the oldest is closed. */
     connectionsUnauthorized: 1000,
@@ -226,13 +229,11 @@ export const BUDGETS = {
     /** One LIKE with a computed pattern: characters of the text × words of 31 characters of the pattern. */
     likeSteps: 256 * KB,
   },
-  /** Time that the work for one peer may take before the work of others has its turn, ms. */
+  /** Time that the work for one peer may take before the work of others continues, ms. */
   turnMs: 1,
-  /** Work that takes longer is taken off later turns, of at most this number. */
+  /** Work in one piece may take longer; the excess is taken off at most this number of later turns. */
   turnsOwed: 20,
-  /**
-   * Each of those turns makes up for this fraction of the time that other work takes in it, if that is more.
-   */
+  /** A later turn makes up for `turnMs` of the excess, or for this fraction of its other work if that takes longer. */
   turnShare: 1 / 10,
   /** Requests to the database that bulk operations begin in one turn, and that one of them has under way. */
   turnRequests: 32,
@@ -244,10 +245,11 @@ export const BUDGETS = {
   turnFirstBytes: 20,
   /** Pieces of HTTP input that are parsed in one turn, of all authorized connections. */
   turnPieces: 100,
-  /** Time for that in one turn, ms; a piece that has begun is parsed to its end. */
+  /** Time for parsing pieces of authorized connections in one turn, ms; a piece that has begun is parsed to its end. */
   turnPiecesMs: 1,
-  /** The same for all unauthorized connections. */
+  /** Pieces of HTTP input that are parsed in one turn, of all unauthorized connections. */
   turnPiecesUnauthorized: 10,
+  /** Time for parsing pieces of unauthorized connections in one turn, ms. */
   turnPiecesUnauthorizedMs: 1,
   /** Receives and session accepts that are cancelled in one turn because their links have ended. */
   turnEnds: 50,

@@ -30,9 +30,9 @@ export const CONNECTION_BUDGETS = {
   },
   /** Time in which a client must become authorized, ms. */
   authorizeMs: 60_000,
-  /** Time until the client's first bytes, within TLS, ms, */
+  /** Time from the connection until the client's first bytes, within TLS, ms. */
   firstBytesMs: 30_000,
-  /** and from there to its open, ms. */
+  /** Time from the first bytes until the client's open, ms. */
   handshakeMs: 30_000,
   /** One frame after the open; our open announces this size. */
   frameBytes: 64 * KB,
@@ -56,8 +56,9 @@ export const CONNECTION_BUDGETS = {
   incomingShareOfFree: 0.25,
   /** Memory of open transactions. */
   transactionBytes: 16 * MB,
-  /** Open transactions, and operations of one transaction; the broker's own limits are lower. */
+  /** Open transactions. */
   transactions: 100,
+  /** Operations of one open transaction; the broker's own limit is lower. */
   transactionOperations: 1000,
   /** Time that a transaction may be open, from its declaration on, ms. */
   transactionMs: 2 * MINUTE_MS,
@@ -86,17 +87,15 @@ export const CONNECTION_BUDGETS = {
   turnClaims: 1,
   /** Fraction of the process's limit that running requests and settlements of one connection may take. */
   workShareOfProcess: 0.25,
-  /**
-   * This much is granted in any case, about the weight of a connection: a few small requests always succeed.
-   */
+  /** Bytes of that which are granted even if no memory is free, about a connection's weight: for a few small requests. */
   workBytesAnyway: 16 * KB,
   /** Input after the close that is ignored before the socket is destroyed. */
   ignoredBytes: 16 * MB,
-  /** Bytes of AMQP-only sections of messages that are encoded in one turn; */
+  /** Bytes of AMQP-only sections of messages that are encoded in one turn. */
   turnBytes: 128 * KB,
-  /** in it, each message also counts as this many bytes, */
+  /** Bytes of `turnBytes` as which each message counts in addition. */
   turnMessageBytes: 512,
-  /** and each of its application properties as this many. */
+  /** Bytes of `turnBytes` as which each application property counts in addition. */
   turnPropertyBytes: 32,
   /** Decoded bytes of a performative that count as much as a frame. */
   decodedBytesPerFrame: 4 * KB,
@@ -110,25 +109,29 @@ export const CONNECTION_BUDGETS = {
   turnRequestBytes: 4 * KB,
   /** Bytes of shorter messages and requests that are read in one turn, of all authorized connections. */
   turnReadBytes: 64 * KB,
-  /** Transfer frames that are sent in one turn, and their bytes. */
+  /** Transfer frames that are sent in one turn. */
   turnParts: 1000,
+  /** Bytes of transfer frames that are sent in one turn. */
   turnPartBytes: 1 * MB,
   /** Output that the peer has not read yet: with more, nothing is claimed for it and no transfer is sent. */
   backlogBytes: 8 * MB,
-  /** Bytes that the running claims of one connection may return, and the expected size of one message. */
+  /** Bytes that the running claims of one connection may return. */
   claimBytes: 24 * MB,
+  /** The size that a claim expects of one message. */
   claimedMessageBytes: 256 * KB,
   /**
    * A claim that returns a large message: memory for each byte, and the largest fraction of the process's
    * limit.
    */
   largeClaim: { heldPerByte: 4, shareOfProcess: 0.6 },
-  /** Tokens of a connection and their total size. With more, the token that was put first is dropped. */
+  /** Tokens of a connection. With more, the token that was put first is dropped. */
   tokens: 2000,
+  /** Size of all these tokens, with their addresses and names of rules; with more, the same. */
   tokenBytes: 1 * MB,
   /** Refused tokens and keys, over AMQP or HTTP; with more, the connection is closed. */
   refusals: 20,
-  /** This many refusals are answered at once, further ones after a pause, ms. */
+  /** Refusals that are answered at once; further ones are answered after a pause. */
   refusalsAtOnce: 5,
+  /** That pause, ms. */
   refusalPauseMs: 200,
 } as const;

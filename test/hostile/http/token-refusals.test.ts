@@ -50,7 +50,7 @@ test('row 11: an unknown name and key count as a refusal when they are used', as
 });
 
 test('row 11: a key with a name that no token can hold counts as a refusal as well', async () => {
-  for (const name of ['', 'x'.repeat(BUDGETS.tokens.bytes)]) {
+  for (const name of ['', 'x'.repeat(BUDGETS.tokens.length)]) {
     const { authorization, counts, may } = connectAuthorized();
     assert.equal(await authorization.offerKey(name, 'guess'), true);
     authorization.opened('localhost');
