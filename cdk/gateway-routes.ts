@@ -25,9 +25,10 @@ export function gatewayRoutes(table: readonly Route[]): readonly GatewayRoute[] 
 }
 
 /**
- * Routes for longer entity paths that look like a shorter one. An entity may be called `tenant/messages`; then
- * `/tenant/messages/messages/head` is a receive from it and not the renewal of a lock in `tenant`. API Gateway prefers
- * literals to variables, so these routes go to the manage function, which decides as the local server does.
+ * Routes for longer entity paths that look like a shorter one. An entity that an earlier version created may be called
+ * `tenant/messages`; then `/tenant/messages/messages/head` is a receive from it and not the renewal of a lock in
+ * `tenant`. API Gateway prefers literals to variables, so these routes go to the manage function, which decides as the
+ * local server does.
  */
 function longerEntityPaths({ method, path }: Route): readonly GatewayRoute[] {
   const variables = path.match(/\{\w+\}/g) ?? [];

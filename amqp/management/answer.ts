@@ -55,8 +55,8 @@ const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'remove-rule',
 ]);
 
-/** Operations whose refusal does not make the transaction fail, since they are not part of it. */
-const READS: ReadonlySet<string> = new Set([
+/** Operations that take effect outside the transaction of their request: their refusal does not make it fail. */
+const OUTSIDE_TRANSACTIONS: ReadonlySet<string> = new Set([
   'renew-lock',
   'renew-session-lock',
   'peek-message',
@@ -114,7 +114,7 @@ export async function answerManagement(
       ? await reply()
       : await context.reads.run(await readBytes(input), reply);
   } catch (error) {
-    if (!READS.has(operationName(request))) request.enlistment?.refuse();
+    if (!OUTSIDE_TRANSACTIONS.has(operationName(request))) request.enlistment?.refuse();
     const mapped = mapError(context.dependencies, error, node.path.name);
     return writeReply(request, {
       statusCode: int(mapped.status),

@@ -1,8 +1,8 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type Input } from './operation.ts';
 
-/** .NET's largest instant, ms: the client asks for sessions with active messages (semantics #99). */
-const WITH_MESSAGES_FROM = 253_402_300_799_000;
+/** `DateTime.MaxValue` of .NET, in whole seconds: it asks for sessions with active messages (semantics #99). */
+const DATE_TIME_MAX_AT = 253_402_300_799_000;
 
 /** The most session ids in one reply. */
 const PAGE_MAX = 1000;
@@ -40,7 +40,7 @@ export async function listSessions({ context, path, body }: Input): Promise<Amqp
   const ids = await context.dependencies.broker.listSessions(path, {
     skip,
     top: fields.requiredCount('top', PAGE_MAX),
-    ...(updatedAfter === undefined || updatedAfter >= WITH_MESSAGES_FROM ? {} : { updatedAfter }),
+    ...(updatedAfter === undefined || updatedAfter >= DATE_TIME_MAX_AT ? {} : { updatedAfter }),
   });
   if (ids.length === 0) return undefined;
   return mapOf({ skip: int(skip + ids.length), 'sessions-ids': array('string', ids.map(str)) });

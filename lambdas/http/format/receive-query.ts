@@ -8,7 +8,7 @@ const WHOLE_NUMBER = /^\d{1,9}$/;
 /** How long a receive waits for a message. */
 export interface Wait {
   readonly ms: number;
-  /** Whether the client requestedMs for a longer wait; it may ask again at once. */
+  /** Whether the client requested a longer wait; it may ask again at once. */
   readonly shortened: boolean;
 }
 

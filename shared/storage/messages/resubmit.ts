@@ -20,8 +20,8 @@ const PAGE_BLOCKS = 50;
 
 /**
  * Sends dead letters to the main queue again as new messages: with new numbers, no deliveries and without the
- * dead-letter reason. Each block is one transaction, so no message is ever in both queues or in neither. Skips locked
- * messages.
+ * dead-letter reason. Consecutive messages of a block move in one transaction, so no message is ever in both queues or
+ * in neither. Skips locked messages. Messages keep their order within each page of PAGE_BLOCKS blocks.
  */
 export async function resubmit(
   context: StoreContext,
@@ -33,7 +33,7 @@ export async function resubmit(
   return await countDone(moves(context, from, to, request, policy));
 }
 
-/** Moves the messages of one block after the other; yields how many. */
+/** Moves messages in the order of their sequence numbers; yields after each transaction how many it moved. */
 async function* moves(
   context: StoreContext,
   from: Log,
@@ -96,7 +96,10 @@ interface Taken extends Pick<ResubmitRequest, 'timeToLiveMsMax'> {
   readonly slots: readonly number[];
 }
 
-/** Returns the messages that moved: all, or none if the block changed in between. */
+/**
+ * Returns the slots whose messages moved: none if the block changed in between; otherwise all, except messages without
+ * a session if the main queue requires sessions.
+ */
 async function resubmitSlots(
   context: StoreContext,
   from: Log,
@@ -107,7 +110,6 @@ async function resubmitSlots(
   const now = clock.now();
   const loaded = await loadMessages(context, from, [block]);
   if (!loaded.has(block)) return [];
-  // A message that was dead-lettered because it had no session cannot go back.
   const slots = free.filter(
     (slot) => to.sessions === undefined || hasSession(loaded.at(block, slot)),
   );
