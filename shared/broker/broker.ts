@@ -20,26 +20,27 @@ export type {
 
 /**
  * The operations on messages, in Service Bus terms; every transport calls this interface. Refusals are thrown as
- * BrokerError with the codes that each method lists.
+ * BrokerError with the codes that each method lists. Besides these, every method may throw MessagingEntityNotFound,
+ * InvalidOperation for an entity that has no such operation, ArgumentError for a value out of its range, and from the
+ * database ServiceBusy and ServiceTimeout.
  */
 export interface Broker {
   /**
-   * Stores the messages, all or none, and returns when they are durable.
-   * Throws MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation, ArgumentError,
-   * MessageSizeExceeded, QuotaExceeded, ServiceBusy.
+   * Stores the messages, all or none, and returns when they are durable. Throws MessagingEntityDisabled,
+   * MessageSizeExceeded, QuotaExceeded, NoMatchingSubscription.
    */
   send(path: EntityPath, messages: readonly OutgoingMessage[]): Promise<readonly SentMessage[]>;
 
   /**
    * Returns up to `maxMessages` messages, or as many as the answer can carry, as soon as there is one; an empty list
-   * when the wait is over. Throws MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation, ServiceBusy;
-   * MessageSizeExceeded, with nothing claimed, if the answer cannot carry even the first message.
+   * when the wait is over. Throws MessagingEntityDisabled, SessionLockLost; MessageSizeExceeded, with nothing claimed,
+   * if the answer cannot carry even the first message.
    */
   receive(path: EntityPath, options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
 
   /**
    * Settles each message on its own; the outcomes have the order of the settlements. Throws only what concerns the
-   * whole call: MessagingEntityNotFound, InvalidOperation.
+   * whole call.
    */
   settle(
     path: EntityPath,
@@ -52,8 +53,7 @@ export interface Broker {
 
   /**
    * Locks a session: the named one, or the one whose messages have waited longest. Waits for one if asked to;
-   * undefined when the wait is over. Throws SessionCannotBeLocked, InvalidOperation, MessagingEntityNotFound,
-   * MessagingEntityDisabled, ServiceBusy.
+   * undefined when the wait is over. Throws SessionCannotBeLocked, MessagingEntityDisabled.
    */
   acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined>;
 
@@ -66,7 +66,7 @@ export interface Broker {
   /** The state of a session; undefined if none was set. Throws SessionLockLost. */
   sessionState(path: EntityPath, session: SessionHandle): Promise<Uint8Array | undefined>;
 
-  /** Sets the state, or clears it. Throws SessionLockLost; ArgumentError if it is too large. */
+  /** Sets the state, or clears it. Throws SessionLockLost. */
   setSessionState(
     path: EntityPath,
     session: SessionHandle,
@@ -78,21 +78,17 @@ export interface Broker {
 
   /**
    * Carries out operations, all or none: sends to any entities, and settlements of messages of one entity. Returns
-   * their outcomes in order. A refusal names its operation where that is known. Throws as `send`; MessageLockLost;
-   * TransactionAborted if it conflicts with another operation.
+   * their outcomes in order. A refusal names its operation where that is known. Throws as `send`;
+   * MessageLockLost, SessionLockLost; TransactionAborted if it conflicts with another operation.
    */
   transact(transaction: Transaction): Promise<readonly OperationOutcome[]>;
 
-  /**
-   * Removes scheduled messages before they come due, all or none. Throws MessageNotFound,
-   * MessagingEntityNotFound, InvalidOperation.
-   */
+  /** Removes scheduled messages before they come due, all or none. Throws MessageNotFound. */
   cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void>;
 
   /**
    * Returns messages from a sequence number on, in order, without locking them: active, locked, deferred and
-   * scheduled ones. May return fewer than asked for; the next call continues after the last one. Throws
-   * MessagingEntityNotFound, InvalidOperation.
+   * scheduled ones. May return fewer than asked for; the next call continues after the last one.
    */
   peek(path: EntityPath, options: PeekOptions): Promise<readonly StoredMessage[]>;
 
@@ -102,7 +98,10 @@ export interface Broker {
    */
   receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
 
-  /** Does an operator's action to messages without a lock. Returns for each, in order, whether it was done. */
+  /**
+   * Does an operator's action to messages, for which the caller needs no lock. Returns for each, in order, whether it was
+   * done. Throws ServiceTimeout instead of any refusal once it was done for one.
+   */
   operate(
     path: EntityPath,
     operation: OperatorAction,
@@ -115,11 +114,11 @@ export interface Broker {
 
   /**
    * Sends messages of a dead-letter queue to its main queue again, as new messages; returns how many. Throws
-   * InvalidOperation if the path is not a dead-letter queue.
+   * MessagingEntityDisabled.
    */
   resubmit(path: EntityPath, maxMessages: number): Promise<number>;
 
-  /** Empties a sub-queue in constant time. Throws MessagingEntityNotFound, ConflictInProgress. */
+  /** Empties a sub-queue in constant time. Throws ConflictInProgress. */
   purge(path: EntityPath): Promise<void>;
 }
 

@@ -70,14 +70,14 @@ export interface EntityCounts {
 export interface MessageCounts {
   /** Bytes. */
   readonly size: number;
-  /** Receivable or locked; of a topic always 0. */
+  /** Available, locked, deferred, or scheduled and due; of a topic always 0. */
   readonly active: number;
   readonly deadLetter: number;
   /** Of a subscription always 0: its messages wait in the topic. */
   readonly scheduled: number;
   readonly transfer: number;
   readonly transferDeadLetter: number;
-  /** Epoch ms of the last send or receive; absent before the first. */
+  /** Epoch ms of the last known send, receive, settlement or peek; absent before the first. */
   readonly accessedAt?: number;
 }
 

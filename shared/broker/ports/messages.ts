@@ -86,7 +86,7 @@ export interface TokenSettlement {
 
 /**
  * Keeps messages. Conditional writes decide in each method, since the arguments may be a few seconds old. All methods
- * throw ServiceBusy and ServiceTimeout.
+ * that return a promise may throw ServiceBusy, ServiceTimeout, and MessagingEntityNotFound once the entity is deleted.
  */
 export interface MessageStore extends TransactionStore, DuplicateStore {
   /** Whether more bytes fit into an entity's quota, and an upper bound of its present size, bytes. */
@@ -96,8 +96,8 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   ): Promise<{ readonly fits: boolean; readonly size: number }>;
   /**
    * Stores messages at the end of a log, or among its scheduled ones if they are not due by `now` (epoch ms), all or none.
-   * Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws
-   * MessagingEntityNotFound; NothingStored if that is certain; DeduplicationRefused.
+   * Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws ArgumentError
+   * for more blocks than one write takes; NothingStored if that is certain; DeduplicationRefused.
    */
   append(
     log: Log,
@@ -106,31 +106,31 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
     condition?: DeduplicationCondition,
   ): Promise<readonly bigint[]>;
   /**
-   * Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound,
-   * NothingStored.
+   * Takes numbers from a partition's counter; returns the first. Throws NothingStored instead of ServiceBusy and
+   * ServiceTimeout.
    */
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /**
    * Stores messages in several logs: in all of them, even if the process ends half way. Throws NothingStored if that is
-   * certain; DeduplicationRefused; ConflictInProgress if their source has changed.
+   * certain; MessageSizeExceeded for too many blocks; DeduplicationRefused; ConflictInProgress if their source has changed.
    */
   publish(publication: Publication): Promise<void>;
   /** Activates due scheduled messages of a queue. True = there were some. */
   activateDue(log: Log): Promise<boolean>;
-  /** Forwards due scheduled messages of a topic. True = there were some. */
+  /** Forwards due scheduled messages of a topic or of an entity with ForwardTo. True = there were some. */
   forwardDue(log: Log, forward: Forward): Promise<boolean>;
   /** Forwards the available messages of a log. True = there are more than one call forwards. */
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
   /** Adds due work, so that the sweep forwards the messages of an entity in a minute; `log` = its main log. */
   leaveToSweep(log: Log): void;
   /**
-   * Claims the available messages in order, as many as the answer can carry. Throws MessageSizeExceeded, with nothing
-   * claimed, if it cannot carry even the first message.
+   * Claims the available messages in order, as many as the answer can carry. Throws SessionLockLost in a session;
+   * MessageSizeExceeded, with nothing claimed, if the answer cannot carry even the first message.
    */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
   /**
    * When a message of a log without available ones may become available by time alone, as far as this process knows: a
-   * lock expires, or a scheduled message comes due. Epoch ms.
+   * lock expires, or a scheduled message comes due. Epoch ms; Infinity = none is known.
    */
   changesAt(log: Log, policy: LogPolicy): number;
   /** Settles each message whose lock is live. Returns, in order, a refusal or undefined for each. */
@@ -153,7 +153,7 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   deadLetterLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
   /** Returns messages in order of their numbers without locking them. */
   peek(log: Log, request: PeekRequest): Promise<Peeked>;
-  /** Receives deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded. */
+  /** Receives deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded, SessionLockLost. */
   receiveDeferred(log: Log, request: DeferredRequest): Promise<readonly ReceivedMessage[]>;
   /** Removes scheduled messages, all or none. Throws MessageNotFound. */
   cancelScheduled(log: Log, sequences: readonly bigint[]): Promise<void>;

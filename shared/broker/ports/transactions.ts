@@ -10,8 +10,8 @@ import type { DeduplicationCondition } from './duplicates.ts';
 /** The part of the message store that carries out transactions. */
 export interface TransactionStore {
   /**
-   * Carries out a transaction: all of it or nothing. Throws MessageLockLost, TransactionAborted,
-   * InvalidOperation, DeduplicationRefused.
+   * Carries out a transaction: all of it or nothing. Throws MessageLockLost, SessionLockLost, TransactionAborted,
+   * InvalidOperation, ArgumentError, MessagingEntityNotFound, DeduplicationRefused, and what `sends` throws.
    */
   transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
   /** The outcomes of a transaction that was carried out before; throws its refusal. */
@@ -20,7 +20,7 @@ export interface TransactionStore {
   ): Promise<readonly OperationOutcome[] | undefined>;
   /**
    * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out. Stores
-   * a lost lock as the answer, so that no attempt under way can be carried out later.
+   * MessageLockLost as the answer, so that no attempt under way can be carried out later; other refusals are not stored.
    */
   resolveTransaction(
     identity: TransactionIdentity,

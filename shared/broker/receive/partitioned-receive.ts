@@ -12,9 +12,9 @@ import { SharedAllowance } from './shared-allowance.ts';
 
 /** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
-/** A receive that is woken more often than this asks only partitions with hints. */
+/** A receive that looks again sooner than this asks only partitions with hints. */
 const SOME_EVERY_MS = 250;
-/** For each period of this length since the last look, `AT_ONCE` more partitions are asked. */
+/** For each period of this length since it last asked others, it asks the next `AT_ONCE`; for less, also as many. */
 const TURN_MS = 400;
 
 const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };

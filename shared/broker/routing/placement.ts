@@ -7,9 +7,9 @@ import type { BrokerDependencies } from '../dependencies.ts';
 /** The partition for messages of an entity. */
 export interface Placement {
   readonly partition: number;
-  /** Whether a key requires this partition. */
+  /** Whether no other partition will do: a key requires this one, or there is only one. */
   readonly isFixed: boolean;
-  /** The number of partitions tried, including this one. */
+  /** The number of tries, including this one. */
   readonly tries: number;
 }
 

@@ -30,7 +30,10 @@ import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settle
 
 /** Operations on messages inside a session. */
 
-/** Throws InvalidOperation for a session id at an entity without sessions, and for none at an entity that requires one. */
+/**
+ * Throws InvalidOperation for a session id at an entity without sessions, and for none at an entity that requires one;
+ * ArgumentError for one that is too long.
+ */
 export function requireSessionFits(
   entity: Entity,
   path: EntityPath,

@@ -4,8 +4,8 @@ import type { BlockStore } from './lock-token.ts';
 import { availability, type Slot, type SlotRules } from './slot.ts';
 
 /**
- * A block is the unit of storage: the messages of one send, in order, each with a slot. The slots are small
- * and change. The messages themselves are the payload, which never changes (docs/decisions/0001).
+ * A block is the unit of storage: messages with neighbouring numbers, usually of one send, each with a slot. The slots
+ * are small and change. The messages themselves are the payload, which never changes (docs/decisions/0001).
  */
 export interface Block {
   readonly store: BlockStore;

@@ -20,8 +20,8 @@ export interface LockToken {
 }
 
 /**
- * The section of a log that holds a block: `live` = in order of arrival; `returned` = returned by an abandon,
- * next to its old position; `deferred` = deferred; `scheduled` = not due yet.
+ * The section of a log that holds a block: `live` = in order of arrival; `returned` = put back next to its old
+ * position, by an abandon with properties or by reactivation; `deferred` = deferred; `scheduled` = not due yet.
  */
 export type BlockStore = 'live' | 'returned' | 'deferred' | 'scheduled';
 

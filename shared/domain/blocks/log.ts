@@ -6,7 +6,7 @@ export interface Log {
   readonly entityId: string;
   /** The id of the entity whose counter numbers the messages; for a subscription, its topic's id. */
   readonly counterId: string;
-  /** The key (lower-case path) of the entity, which wake-ups and indexes of due work use. */
+  /** The key (lower-case path) of the entity, by which the sweep and an activation read it again. */
   readonly entityKey: string;
   readonly partition: number;
   readonly subQueue: SubQueue;

@@ -8,8 +8,8 @@ import { isOfSessionLock, type SessionRules, wasReleased } from './session.ts';
  */
 export interface Slot {
   /**
-   * How many deliveries began. The claim counts a delivery, so that the end of a lock needs no write. The
-   * number only grows: a claim that arrives late, after its answer was lost, finds another number and fails.
+   * How many deliveries began. The claim counts a delivery, so that the end of a lock needs no write. A claim that
+   * arrives late, after its answer was lost, finds another number and fails; in a session it finds another tag.
    */
   readonly deliveries: number;
   /** How many of these deliveries do not count, since the receiver released the message untried. */

@@ -6,7 +6,7 @@ import { slotName, slotValue } from './block-item.ts';
 /**
  * The one builder of changes to blocks. Several changes of slots in one block become one write,
  * each on a condition on its own slot and never on the block as a whole: two receivers at work in
- * one block do not disturb each other (docs/architecture.md).
+ * one block do not disturb each other (docs/architecture/blocks.md).
  */
 
 /** The condition of a change of a slot. */

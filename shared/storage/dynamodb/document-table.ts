@@ -34,12 +34,12 @@ export interface DocumentsWritten {
 export interface DocumentWritten {
   readonly done: boolean;
   readonly document: Document | undefined;
-  /** As above. */
+  /** As in `DocumentsWritten`. */
   readonly isRepeated: boolean;
 }
 
 /**
- * The entities table: documents of plain values, rarely written and read whole. Throws as `Requests` says.
+ * The entities table: documents of plain values, which are read whole. Throws as `Requests` says.
  */
 export class DocumentTable {
   readonly name: string;
@@ -106,7 +106,7 @@ export class DocumentTable {
     } while (start !== undefined);
   }
 
-  /** Up to `limit` documents of a collection between two sort keys, in order. */
+  /** Up to `limit` documents of a collection between two sort keys, in order, eventually consistent. */
   async range(
     collection: string,
     { from, to }: { readonly from: string; readonly to: string },

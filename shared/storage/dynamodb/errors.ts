@@ -30,8 +30,8 @@ const NETWORK_CODES = new Set([
 ]);
 
 /**
- * The BrokerError for a failure of the database; no SDK error leaves storage. Throttling is ServiceBusy, and an unknown
- * outcome is ServiceTimeout.
+ * The BrokerError for a failure of the database: throttling is ServiceBusy, and an unknown outcome is ServiceTimeout.
+ * Throws any other error as it is, because it is a defect or a wrong deployment.
  */
 export function toBrokerError(error: unknown): BrokerError {
   if (error instanceof BrokerError) return error;

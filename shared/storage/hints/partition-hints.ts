@@ -23,7 +23,7 @@ export class LocalPartitionHints implements PartitionHints {
     this.#ages = ages;
   }
 
-  /** Notes that this process stored a message in the log with this key. */
+  /** Notes that this process stored a message in the log with this name. */
   noteArrival(log: string): void {
     this.#likely.set(log, ++this.#arrivals);
   }
@@ -43,7 +43,7 @@ export class LocalPartitionHints implements PartitionHints {
       const key = logKey(log);
       this.#lookedAt.set(key, this.#ages.now());
       if (mayHaveMessages) this.noteArrival(key);
-      // The look may have missed messages that noteArrival since it began.
+      // The look may have missed messages that arrived since it began.
       else if ((this.#likely.get(key) ?? 0) <= before) this.#likely.delete(key);
     };
   }

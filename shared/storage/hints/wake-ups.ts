@@ -32,7 +32,7 @@ export class LocalWakeUps implements WakeUps {
     this.wakeAll();
   }
 
-  /** Notes that a message may have arrived in the log with this key. */
+  /** Notes that a message may have arrived in the log with this name. */
   wake(log: string): void {
     this.#groups.get(log)?.messageArrived();
   }
@@ -43,15 +43,15 @@ export class LocalWakeUps implements WakeUps {
   }
 
   wait(logs: readonly Log[], ms: number): WakeUp {
-    const keys = logs.map(logName);
-    const [first = ''] = keys;
+    const names = logs.map(logName);
+    const [first = ''] = names;
     const group = this.#groups.get(first) ?? new WaitingGroup(this.#scheduler);
-    for (const key of keys) this.#groups.set(key, group);
+    for (const name of names) this.#groups.set(name, group);
     return new Waiter(group, ms, () => {
       const current = this.#groups.get(first);
       // The next receive may wait in a newer group for the same logs.
       if (!group.isEmpty || current !== group) return current;
-      for (const key of keys) this.#groups.delete(key);
+      for (const name of names) this.#groups.delete(name);
       return undefined;
     });
   }

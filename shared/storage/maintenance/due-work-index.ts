@@ -17,7 +17,7 @@ export interface DueWork {
 }
 
 /**
- * The work of the sweep in order of due time. It is empty in an idle namespace, where a look costs one read unit.
+ * The work of the sweep in order of due time. It is empty in an idle namespace, where reading it costs half a read unit.
  */
 export class DueWorkIndex {
   readonly #table: DocumentTable;

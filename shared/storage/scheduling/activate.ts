@@ -43,7 +43,8 @@ export async function activateDue(context: StoreContext, log: Log, now: number):
 }
 
 /**
- * Forwards the due scheduled messages of a topic, whose rules decide only now where they go. True = some were due.
+ * Forwards the due scheduled messages of a topic, whose rules decide only now where they go, or of an entity with
+ * ForwardTo. True = some were due.
  */
 export async function forwardDue(
   context: StoreContext,

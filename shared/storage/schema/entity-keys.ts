@@ -6,13 +6,16 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>                 e/<path>                       queues and topics
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
- *     <namespace>/graves          <id>                           tombstones: removed messages to delete
- *     <namespace>/agenda          <instant>/<log>                due work of the sweep
+ *     <namespace>/graves          <id>                           tombstones of entities: messages to delete
+ *                                 <id>.<sub-queue>.<purges>      tombstones of purged sub-queues
+ *     <namespace>/agenda          <time>[+]/<id>.<partition>.<purges>[/<session>/]
+ *                                                                due-work index: the sweep's work
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
- *     <namespace>/sweep           state                          who sweeps, and how far it came
+ *     <namespace>/sweep           state                          lease of the sweep, progress of its walks
  *
- * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
- * later never finds it.
+ * `<time>` is epoch ms in 15 decimal digits, `+` = postponed. What belongs to a topic lies under its internal id, so
+ * that a topic of the same name that is made later never finds it. Stored keys keep their earlier words, such as
+ * `graves` and `agenda`, because tables with data in them have these keys.
  */
 
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/;

@@ -6,23 +6,24 @@ import type { ItemKey } from '../dynamodb/table.ts';
 /**
  * Keys of the messages table.
  *
- *     <entity>.<partition>                head     sequence counter, next due time
- *     <entity>.<partition>p               <name>.<part>          payload items
- *     <entity>.<partition>k               /<session>/            locks and states of sessions
- *     <entity>.<partition>r<purges>       <instant>/<session>/   sessions that may have messages
- *     <entity>.<partition><log><purges>   b<sequence>            blocks, in order
- *                                         b<sequence>+           messages put back on their own
- *                                         d<sequence>            deferred messages
- *                                         s<sequence>            scheduled messages
- *                                         u<due><sequence>       when they come due
- *                                         v<instant><name>       sends to many logs, half done
- *     <entity>.x<key>                     x                      deduplication records
- *     <entity>.y<name>                    y                      whether a batch of them was stored
- *     <namespace>.z<id>                   z                      what a transaction of that id came to
+ *     <entity>.<partition>                head                         sequence counter, next due time
+ *     <entity>.<partition>p               <name>.<part>                payload items
+ *                                         <name>.n                     references to a shared payload
+ *     <entity>.<partition>k               /<session>/                  locks and states of sessions
+ *     <entity>.<partition>r<purges>       <instant>/<session>/<name>   sessions that may have messages
+ *     <entity>.<partition><log><purges>   b<sequence>                  blocks, in order
+ *                                         b<sequence>+                 messages put back on their own
+ *                                         d<sequence>                  deferred messages
+ *                                         s<sequence>                  scheduled messages
+ *                                         u<due><sequence>             when they come due
+ *                                         v<instant><name>             fan-out intents
+ *                                         v<instant><name>.g           the progress of each
+ *     <entity>.x<key>                     x                            deduplication records
+ *     <entity>.y<name>                    y                            batch decisions
+ *     <namespace>.z<id>                   z                            transaction records
  *
- * Where messages lie by session, `/<session>/` stands before the keys of its blocks.
- *
- * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
+ * In an entity with sessions, `/<session>/` precedes the keys of live and deferred blocks. `<log>` is m (main), d
+ * (dead-letter) or t (transfer dead-letter). `<sequence>`, `<due>` and `<instant>` are 12 hex digits.
  */
 
 const LETTERS = { main: 'm', deadLetter: 'd', transferDeadLetter: 't' } as const satisfies Record<

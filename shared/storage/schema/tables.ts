@@ -1,13 +1,13 @@
 /**
  * The two tables, as data: CDK deploys them, the local server and the tests create them.
- * Both have the same plain shape; keys.ts says what the keys mean.
+ * Both have the same plain shape; entity-keys.ts and message-keys.ts say what the keys mean.
  */
 
 /** The names of the two tables. */
 export interface TableNames {
-  /** Descriptors of entities, their rules and keys. */
+  /** Entities and their rules, and what the sweep remembers. */
   readonly entities: string;
-  /** Heads, blocks and payloads of messages. */
+  /** Messages, sessions, and records of duplicates and transactions. */
   readonly messages: string;
 }
 

@@ -18,9 +18,9 @@ import { cleanUp } from './clean-up.ts';
 const BLOCKS_MAX = 200;
 
 /**
- * Dead-letters messages whose last delivery ended because its lock expired, and those whose time to live ended under a
+ * Dead-letters messages whose deliveries are used up, and dead-letters or drops those whose time to live ended under a
  * lock that has expired since (semantics V4). Messages that expired without a lock wait for a receive (semantics #A3).
- * True = there were some.
+ * Deletes empty blocks. True = one of these was found.
  */
 export async function deadLetterLapsed(
   context: StoreContext,
@@ -39,7 +39,7 @@ export async function deadLetterLapsed(
   return leftovers.length > 0;
 }
 
-/** The messages of a block that are over because a lock ended. */
+/** A block with what is over in it because a lock ended; also an empty block. */
 function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
   const survey = surveyBlock(block, rules, now);
   const expired = survey.expired.filter((number) => outlasted(block, number, rules));

@@ -25,8 +25,8 @@ import {
 import { isMove, settleByMoving } from './settle-moves.ts';
 
 /**
- * Settles messages. Tokens say where their messages are, so nothing is read first: all completes, abandons and renewals
- * of one block are one conditional write, one write unit. A failed write returns the block, which shows which locks are
+ * Settles messages. Tokens say where their messages are, so nothing is read first: all completes and abandons of one
+ * block are one conditional write, one write unit; settlements that move a message read the block first. A failed write returns the block, which shows which locks are
  * lost; the others are tried again without them.
  */
 export async function settle(
