@@ -1,6 +1,6 @@
 /**
  * A map that holds at most `max` entries, among them the `max` / 2 that were read or set last. When it is full it
- * forgets the least recently used half, because to find single ones in a `Map` takes longer the larger it is.
+ * forgets the least recently used half at once. To remove the oldest one each time would take longer the larger it is.
  */
 export class BoundedMap<Key, Value extends NonNullable<unknown>> {
   readonly #max: number;

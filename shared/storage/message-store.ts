@@ -34,7 +34,7 @@ import type { StoreContext } from './store-context.ts';
 import { transact } from './transactions/transact.ts';
 import { lookUpTransaction, resolveTransaction } from './transactions/transaction-record.ts';
 
-/** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
+/** Long enough for a sweep that leaves work to remove the entry that it works on first, ms. */
 const LEFT_FOR_MS = 60_000;
 
 const VERBS = {

@@ -155,6 +155,7 @@ async function logAt(
     const log = logOf(entity, path.subQueue, partition);
     return { log, policy: policyOf(entity, path.subQueue, partition) };
   }
+  // If the number is one of another partition than the session's, no message of the session is found there.
   const log = { ...sessionLog(entity, sessionId), partition };
   return { log, policy: sessionPolicy(entity, log, await dependencies.sessions.rulesOf(log)) };
 }

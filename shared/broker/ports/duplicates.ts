@@ -1,6 +1,6 @@
 import type { Log } from '../../domain/blocks/log.ts';
 
-/** Messages of one send that the entity may have accepted before. */
+/** Asks which messages of one send the entity has accepted before. */
 export interface DeduplicationRequest {
   /** The main log of the entity. An original may lie in any partition of it. */
   readonly log: Log;
@@ -69,9 +69,9 @@ export type DeduplicationCondition = {
  */
 export interface DuplicateStore {
   /**
-   * Finds out which messages are new, and reserves the keys of a batch. After the condition of a reservation was
-   * refused, `refused` names it: this one pauses, and begins the next attempt of the same send. Throws
-   * ServiceBusy when the attempts are used up.
+   * Finds out which messages are new, and reserves the keys of a batch. `refused` = the reservation of the previous
+   * attempt, whose condition was refused; the next attempt begins after a pause. Throws ServiceBusy when the attempts
+   * are used up.
    */
   reserve(request: DeduplicationRequest, refused?: Reservation): Promise<Reservation>;
   /**

@@ -121,7 +121,7 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   forwardDue(log: Log, forward: Forward): Promise<boolean>;
   /** Forwards the available messages of a log. True = there are more than one call forwards. */
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
-  /** Adds due work, so that the sweep forwards the messages of an entity in a minute; `log` = its main log. */
+  /** Adds due work for a minute from now: the sweep then forwards the messages of the entity with this main log. */
   leaveToSweep(log: Log): void;
   /**
    * Claims the available messages in order, as many as the answer can carry. Throws SessionLockLost in a session;

@@ -16,9 +16,7 @@ export interface AcceptedSession {
 export interface AcceptNextRequest {
   readonly policy: LogPolicy;
   readonly lockMs: number;
-  /**
-   * Epoch ms until which locks would have lasted that a change of the entity has ended; absent = there are none.
-   */
+  /** The latest end, epoch ms, that locks had which a change of the entity has ended; absent = there are none. */
   readonly brokenUntil?: number;
 }
 

@@ -44,7 +44,7 @@ export class ReceiveWait {
 
   /** Waits after an empty look. `changesAt` = when a lock ends or a scheduled message comes due, epoch ms. */
   async pause(changesAt = Number.POSITIVE_INFINITY): Promise<void> {
-    // `end` then wakes the next receive, for which the messages may be.
+    // `end` then wakes the next receive, which may get the messages.
     if (this.isAborted) return;
     const next = this.#next;
     this.#woken?.foundNothing();
@@ -52,7 +52,7 @@ export class ReceiveWait {
     this.#next = undefined;
     if (next === undefined) return;
     const left = changesAt - this.#dependencies.clock.now();
-    // If that instant is over, another receiver has the message.
+    // If that instant has passed, the look found nothing there, so another receiver has the message.
     if (left > 0) next.within(left);
     const abort = () => next.cancel();
     this.#signal?.addEventListener('abort', abort, { once: true });

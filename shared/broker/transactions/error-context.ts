@@ -1,6 +1,6 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 
-/** Does a part of a transaction that one operation asks for: a refusal of it says so. */
+/** Does the part of a transaction that belongs to one operation; a refusal then names that operation. */
 export async function inOperation<Value>(
   place: number,
   work: () => Value | Promise<Value>,

@@ -24,7 +24,7 @@ export interface OutgoingMessage {
   readonly properties: Properties;
   /** The AMQP-only sections (body sections, annotations), which HTTP cannot express, kept byte for byte. */
   readonly amqp?: Uint8Array;
-  /** The body is a JSON rendering of `amqp` for other transports. Not stored. */
+  /** `body` was made from `amqp`, as JSON for other transports, so the two count once. Not stored. */
   readonly bodyShowsAmqp?: boolean;
 }
 

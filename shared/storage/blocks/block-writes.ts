@@ -13,7 +13,7 @@ import { slotName, slotValue } from './block-item.ts';
 export type SlotCondition =
   /** The slot is exactly as it was seen. */
   | { readonly kind: 'unchanged'; readonly slot: Slot }
-  /** Its lock is this one, and has not run out; absent `now` = whether it has, its session tells. */
+  /** It has this lock, which ends after `now`, epoch ms; absent in a session, whose own lock decides that. */
   | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now?: number };
 
 /** The condition that the lock with this tag is live on a message. */
@@ -30,7 +30,7 @@ export function asSeen(block: Block, number: number): { number: number; when: Sl
 export type SlotEffect =
   | { readonly kind: 'set'; readonly slot: Slot }
   | { readonly kind: 'remove' }
-  /** The lock starts anew and lasts until then; one that lasts as long already is left as it is. */
+  /** The lock lasts until then. Refused if it lasts as long already. */
   | { readonly kind: 'extend'; readonly until: number }
   /** The lock ends, and its delivery may not count. The message stays back until `heldUntil`, if given. */
   | { readonly kind: 'release'; readonly heldUntil?: number; readonly isUncounted?: boolean };

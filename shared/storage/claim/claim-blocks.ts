@@ -45,9 +45,9 @@ export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
 }
 
 /**
- * Claims from each target in turn. Stops when the receiver has gone, or when the first lock has used up its share
- * of time; the result for the remaining targets is undefined. A failure at one target must not lose messages from
- * the others, so it is thrown only if nothing was claimed at all.
+ * Claims from all targets, several at a time; in a session one after the other. Stops when the receiver has gone, or
+ * when the first lock has used up its share of time; the result for the remaining targets is undefined. A failure at
+ * one target must not lose messages from the others, so it is thrown only if nothing was claimed at all.
  */
 export async function eachOf<Got extends Claimed>(
   receive: Receive,

@@ -95,9 +95,9 @@ interface Keyed {
 const WIDTH = 50;
 
 /**
- * How often to look for the decision on a batch before giving the batch up; the pauses double. Of two batches that wait
- * for each other, the one with the lower name hardly waits, in this attempt and the next, so that they do not keep
- * giving each other up. All other sends give a batch enough time.
+ * How often a send looks for the decision on another batch before it gives that batch up; the pauses double. If two
+ * batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of attempts begin with
+ * that of the send, so it is the same one each time, and the two do not keep giving each other up.
  */
 function looksFor(size: number, isBefore: boolean): number {
   if (isBefore) return LOOKS.hurried;

@@ -102,7 +102,7 @@ export class Requests {
     for (let count = 0; ; count++) {
       await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
       try {
-        // Its tries bear one token, by which the database knows them: carried out is carried out once.
+        // All tries of a command have one token, by which the database recognizes them, so it takes effect once.
         await this.#run('transact', items, () => send(tries));
         return { done: true };
       } catch (error) {
@@ -110,7 +110,7 @@ export class Requests {
         const isRepeated = tries.mayHaveHappened;
         const refused = refusedItems(error);
         if (refused.size > 0) return { done: false, refused, isRepeated };
-        // To the database the next command is another transaction: it could undo what was done since.
+        // The next command would have another token, and could undo what was done since the first took effect.
         if (isRepeated) throw unknownOutcome(error);
         if (!isTransient(error)) throw toBrokerError(error);
       }

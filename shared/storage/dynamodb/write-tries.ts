@@ -30,7 +30,7 @@ export class WriteTries {
         if (this.#once && this.#mayHaveHappened) throw new SentBefore();
         try {
           const answer = await next(args);
-          // After a lost answer the SDK sends the request again.
+          // If the answer is lost after this step, the SDK sends the request again.
           this.#mayHaveHappened = true;
           return answer;
         } catch (error) {

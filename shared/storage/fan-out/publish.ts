@@ -34,7 +34,8 @@ export async function publish(
   const removal = source === undefined ? [] : [prepareRemoval(context, source)];
   const isAlone = items.length === 1 && conditions.length + removal.length === 0;
   const all = isAlone ? items : [...items, ...ready];
-  // If the source has changed, the sweep deletes the payloads, which costs one write each instead of one a block.
+  // Without `refused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write, not
+  // one for each block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
   if (fitsTransaction(context.table, parts.flatMap(({ writes }) => writes).length)) {
     const outcome = await run(context.table, parts);

@@ -11,7 +11,7 @@ import {
 
 /** Keeps the next due time of a log in its partition's header and in the due-work index. */
 
-/** Tries to raise a due time that other processes lower meanwhile; after them, the sweep looks again. */
+/** Tries to raise a due time while other processes schedule messages; then it is left to the sweep. */
 const RAISE_TRIES_MAX = 4;
 
 /**

@@ -61,7 +61,7 @@ export async function acceptNext(
   return broken;
 }
 
-/** How often the index is read while other calls fail to accept the sessions that this call left to them. */
+/** How often one call reads the index: again each time that another call failed to accept a session left to it. */
 const WALKS_MAX = 3;
 
 /**

@@ -39,7 +39,10 @@ export async function release(
   }
 }
 
-/** `forgotten` = the id of a lock that is stored nowhere; a message may have arrived and been received since. */
+/**
+ * Adds the session to the index if it has messages. `forgotten` = the id of the released lock if the session's item was
+ * deleted; it is then stored again, because a message that arrived meanwhile may have been received under that lock.
+ */
 async function addIfMessagesLeft(
   context: StoreContext,
   session: Log,
