@@ -17,7 +17,7 @@ import { QueueClient } from './support/queue-client.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || (isMore() ? 50 : 25));
+const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || (isMore() ? 50 : 12));
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 /** Each shard has its own namespace, clock and faults. */
 const SHARDS = 4;

@@ -1,4 +1,5 @@
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../runner/more.ts';
 import { type FaultClient, type FaultRates, startFaults } from '../support/fault-client.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
@@ -11,7 +12,7 @@ import { Bank, LOCK_MS } from './support/bank.ts';
  */
 
 const SEED = seedOfRun();
-const ROUNDS = Number(process.env['DYNABUS_MONEY_ROUNDS'] || 15);
+const ROUNDS = Number(process.env['DYNABUS_MONEY_ROUNDS'] || (isMore() ? 15 : 6));
 const ACCOUNTS = 50;
 const WORKERS = 8;
 /** In rounds. Transaction ids are kept for a day, which is far longer. */

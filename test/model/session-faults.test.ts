@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../runner/more.ts';
 import { type FaultRates, startFaults } from '../support/fault-client.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
@@ -21,7 +22,7 @@ const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 const LOCK_SECONDS = 30;
 const SENDERS = 3;
 const HOLDERS = 8;
-const TURNS = 8;
+const TURNS = isMore() ? 8 : 4;
 const VIOLATIONS_SHOWN = 20;
 
 const NONE: FaultRates = { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0 };

@@ -1,5 +1,6 @@
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { isMore } from '../runner/more.ts';
 import { seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
@@ -16,7 +17,7 @@ import { HOLDERS, SESSIONS, SessionModel } from './support/session-model.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 15);
+const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || (isMore() ? 15 : 6));
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each shard has its own namespace and clock. */

@@ -15,7 +15,7 @@ import { lookAtAll, TopicFixture, topicSteps } from './support/topic-steps.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || (isMore() ? 20 : 10));
+const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || (isMore() ? 20 : 5));
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 const STEPS_MAX = 25;

@@ -1,3 +1,4 @@
+import { coreMs } from '../core-time.ts';
 import { catalogue } from './catalogue/catalogue.ts';
 import type { Ended } from './ending.ts';
 import { type Choice, explore, replay } from './explore.ts';
@@ -12,6 +13,8 @@ export interface ExploreWorldsSettings {
   readonly secondsMax: number;
   /** Whether to explore the large worlds, too, and all worlds further. */
   readonly isSearch?: boolean;
+  /** How many times the limit of its own is run of a world that has one; absent = once. */
+  readonly runsTimes?: number;
   /** Whether to stop at the first world with a violation. */
   readonly stopsAtFirst?: boolean;
   /** Explores only worlds whose name contains this text. */
@@ -38,7 +41,7 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
   readonly reports: readonly WorldReport[];
   readonly violations: readonly string[];
 }> {
-  const { secondsMax, isSearch = false, stopsAtFirst = false, only = '' } = settings;
+  const { secondsMax, isSearch = false, runsTimes = 1, stopsAtFirst = false, only = '' } = settings;
   const until = coreMs() + secondsMax * 1000;
   const chosen = catalogue.filter(
     ({ name, isLarge }) => name.includes(only) && (isSearch || isLarge !== true),
@@ -48,7 +51,8 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
     const now = coreMs();
     // Time that quick worlds do not use is left for later ones.
     const share = now + (4 * Math.max(0, until - now)) / (chosen.length - i + 3);
-    const runsMax = isSearch ? RUNS_MAX.search : (world.runsMax ?? RUNS_MAX.usual);
+    const own = world.runsMax === undefined ? RUNS_MAX.usual : runsTimes * world.runsMax;
+    const runsMax = isSearch ? RUNS_MAX.search : own;
     const report = await exploreWorld(world, { runsMax, until: share });
     reports.push(report);
     if (stopsAtFirst && report.violation !== undefined) break;
@@ -57,12 +61,6 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
     violation === undefined ? [] : [violation],
   );
   return { reports, violations };
-}
-
-/** The core time of this process, ms, which does not depend on the load of the machine. */
-function coreMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 /** Explores one world. With `reduces` = false it also runs equivalent orders. */

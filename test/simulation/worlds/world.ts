@@ -33,7 +33,7 @@ export interface World<Given = unknown> {
   readonly splitsBatches?: boolean;
   /** Returns violations. */
   readonly check?: (ended: Ended, given: Given) => readonly string[];
-  /** The most orders to run outside a search; absent = a usual limit. */
+  /** The most orders to run in `npm test`; absent = a usual limit. */
   readonly runsMax?: number;
   /** Whether only searches explore it. */
   readonly isLarge?: boolean;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { catalogue } from './catalogue/catalogue.ts';
 import { exploreWorld, exploreWorlds } from './explore-worlds.ts';
 
@@ -24,6 +25,7 @@ describe('small worlds', () => {
     const { reports, violations } = await exploreWorlds({
       secondsMax: SECONDS_MAX,
       isSearch: IS_SEARCH,
+      runsTimes: isMore() ? 4 : 1,
     });
     for (const { name, runs, states, outcomes, isComplete } of reports) {
       const how = isComplete ? 'all' : 'not all';

@@ -60,7 +60,7 @@ export const hintWorlds = [
   }),
   world({
     name: 'receives of single messages in one process, from a partitioned queue',
-    runsMax: 100,
+    runsMax: 40,
     entities: { q: queue({ enablePartitioning: true }) },
     setUp: async (actor) => {
       for (const tag of ALL) await actor.send('q', { tag, partitionKey: tag });
@@ -109,7 +109,7 @@ export const hintWorlds = [
   }),
   world({
     name: 'send behind a scheduled message × send and receive in one process, then receive',
-    runsMax: 600,
+    runsMax: 150,
     entities: { q: queue() },
     setUp: async () => {},
     sharesProcess: true,

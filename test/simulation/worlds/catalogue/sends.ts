@@ -37,7 +37,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'batch × single duplicate, a slow batch',
-    runsMax: 600,
+    runsMax: 150,
     entities: { q: detecting() },
     endsPauses: true,
     setUp: async () => {},
@@ -48,7 +48,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'schedule × activation of a due message',
-    runsMax: 600,
+    runsMax: 150,
     entities: { q: queue() },
     knows: 'entities',
     setUp: async (actor) => {

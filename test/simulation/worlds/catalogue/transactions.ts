@@ -96,7 +96,7 @@ export const transactionWorlds = [
   }),
   world({
     name: 'transaction with a late write × transaction in the same session, with split transactions, then receive',
-    runsMax: 600,
+    runsMax: 200,
     entities: { q: sessionQueue() },
     setUp: async () => {},
     splitsTransactions: true,
