@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isMore } from '../runner/more.ts';
 import { sending, settling, transact } from '../spec/transactions/transaction.ts';
 import type { Answer } from '../support/api-client.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
@@ -97,6 +98,8 @@ async function topic(here: TestBroker, name: string): Promise<void> {
 
 const many = (count: number, body = (i: number) => `${i}`) =>
   Array.from({ length: count }, (_, i) => ({ Body: body(i) }));
+/** So many that a topic stores them in steps. */
+const STEPPED = isMore() ? 2000 : 120;
 const LATER = { ScheduledEnqueueTimeUtc: 'Sun, 01 Feb 2026 00:00:00 GMT' };
 
 const management =
@@ -153,7 +156,7 @@ export const OPERATIONS: Readonly<Record<string, Prepare>> = {
   ),
   'a send of a batch to a topic, in steps': sendTo(
     topic,
-    (here, name) => here.sendBatch(name, many(2000)),
+    (here, name) => here.sendBatch(name, many(STEPPED)),
     (name) => subscription('s', name),
   ),
   'a send to a session': async (here, there, name) => {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { compose } from '../../lambdas/http/compose.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../interop/gateway/gateway-task.ts';
+import { isMore } from '../runner/more.ts';
 import { LoadRandom } from '../support/load-random.ts';
 import { engineClient, TABLES } from '../support/start-broker.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
@@ -18,7 +19,7 @@ import { Search } from './search/search.ts';
  */
 
 const MINUTE = 60_000;
-const SMOKE = { seed: 'smoke', ms: 15_000 };
+const SMOKE = { seed: 'smoke', ms: isMore() ? 15_000 : 8000 };
 const MINUTES = Number(process.env['DYNABUS_HOSTILE_MINUTES'] ?? 0);
 const CASES = process.env['DYNABUS_HOSTILE_CASE']?.split(',').map(Number);
 const SEED =

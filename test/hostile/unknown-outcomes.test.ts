@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
 import { type LostAnswerClient, startLostAnswers } from '../support/lost-answer-client.ts';
 import { dataMessage, RawSession, targetOf } from '../support/raw-session.ts';
+import { FEW_ITEMS } from '../support/small-limits.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { OK, OPERATIONS, type Prepare } from './changing-operations.ts';
@@ -26,8 +27,8 @@ interface Processes {
 async function start(t: TestContext): Promise<Processes> {
   const faults = startLostAnswers();
   t.after(() => faults.client.destroy());
-  const here = await startBroker(t, { client: faults.client });
-  const there = await startBroker(t, { beside: here });
+  const here = await startBroker(t, { client: faults.client, limits: FEW_ITEMS });
+  const there = await startBroker(t, { beside: here, limits: FEW_ITEMS });
   return { here, there, faults };
 }
 

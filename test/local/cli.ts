@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { localServer } from '../runner/built-server.ts';
@@ -13,6 +13,8 @@ import { localServer } from '../runner/built-server.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS_MAX = 60_000;
 const POLL_MS = 25;
+/** To list processes takes as long as a start of one. */
+const PROCESS_POLL_MS = 100;
 
 /** The command line under test, as a process. */
 export interface Cli {
@@ -28,6 +30,11 @@ export interface Cli {
   readonly ended: Promise<number | string>;
 }
 
+/** What ends a process: a test, or a whole file. */
+interface Place {
+  after(end: () => Promise<void>): void;
+}
+
 export interface CliOptions {
   readonly args?: readonly string[];
   /** Variables on top of this process's; undefined removes a variable. */
@@ -37,7 +44,7 @@ export interface CliOptions {
 }
 
 /** Runs `local/main.ts`. It starts its own engine, independent of the engine of the test run. */
-export function startCli(t: TestContext, options: CliOptions = {}): Cli {
+export function startCli(t: Place, options: CliOptions = {}): Cli {
   const { args = [], env = {}, ownGroup = false } = options;
   const child = spawn(process.execPath, [...localServer(), ...args], {
     cwd: ROOT,
@@ -76,7 +83,7 @@ export function startCli(t: TestContext, options: CliOptions = {}): Cli {
 
 /** Starts a namespace on a free port. Resolves when it is ready; the result also holds its URL. */
 export async function startNamespaceCli(
-  t: TestContext,
+  t: Place,
   options: CliOptions = {},
 ): Promise<Cli & { readonly url: string }> {
   const cli = startCli(t, { ...options, args: ['--port', '0', ...(options.args ?? [])] });
@@ -84,6 +91,21 @@ export async function startNamespaceCli(
   const url = /Endpoint +(\S+)/.exec(cli.output())?.[1];
   assert.ok(url, cli.output());
   return { ...cli, url };
+}
+
+/** One namespace for all tests of a file that do not disturb each other; it starts with the first call. */
+export function sharedNamespaceCli(
+  options: CliOptions,
+): () => Promise<Cli & { readonly url: string }> {
+  const endings: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of endings) await end();
+  });
+  let started: ReturnType<typeof startNamespaceCli> | undefined;
+  return () => {
+    started ??= startNamespaceCli({ after: (end) => endings.push(end) }, options);
+    return started;
+  };
 }
 
 /** The curl command lines that a namespace prints, in their order. */
@@ -122,10 +144,14 @@ export function isRunning(pid: number | undefined): boolean {
 
 /** Waits until all of the processes have ended. */
 export function untilEnded(pids: readonly number[]): Promise<void> {
-  return until(`processes ${pids.join(', ')} have ended`, () => {
-    const running = processes().filter(({ state }) => !state.startsWith('Z'));
-    return !running.some(({ pid }) => pids.includes(pid));
-  });
+  return until(
+    `processes ${pids.join(', ')} have ended`,
+    () => {
+      const running = processes().filter(({ state }) => !state.startsWith('Z'));
+      return !running.some(({ pid }) => pids.includes(pid));
+    },
+    PROCESS_POLL_MS,
+  );
 }
 
 /** Creates a directory, and removes it after the test. */
@@ -136,11 +162,11 @@ export function temporaryDirectory(t: TestContext): string {
 }
 
 /** Waits until a condition holds; fails after a minute, with `what` in the message. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
+export async function until(what: string, holds: () => boolean, pollMs = POLL_MS): Promise<void> {
   const deadline = Date.now() + READY_MS_MAX;
   while (!holds()) {
     assert.ok(Date.now() < deadline, `Timed out while waiting until ${what}.`);
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }
 

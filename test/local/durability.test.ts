@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ENGINE_KINDS, findRecipe } from '../../local/engine/engine-recipes.ts';
+import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine/engine-recipes.ts';
+import { isMore } from '../runner/more.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { temporaryDirectory } from './cli.ts';
 import { type CorpusDocument, generateCorpus, readCorpus } from './corpus.ts';
@@ -12,8 +13,13 @@ import { DurabilityRun } from './durability-run.ts';
  */
 
 const SEED = seedOfRun();
-/** The number of kills during a step. There is also one right after the answer to each kind of step. */
-const INTERRUPTIONS = 2;
+/** The number of kills during a step. */
+const INTERRUPTIONS = isMore() ? 2 : 1;
+const KINDS = ['send', 'receive', 'settle'] as const;
+/** There is also a kill right after the answer to each of these kinds of steps. */
+const KINDS_KILLED: Readonly<Record<EngineKind, readonly (typeof KINDS)[number][]>> = isMore()
+  ? { 'dynamodb-local': KINDS, dynoxide: KINDS }
+  : { 'dynamodb-local': ['send'], dynoxide: ['receive', 'settle'] };
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_DOCUMENTS_MAX = 20;
 /** The part of the size limit for a document's MessageId and properties. */
@@ -45,7 +51,7 @@ for (const engine of ENGINE_KINDS.filter((kind) => (ENGINE || kind) === kind)) {
   }
 }
 
-async function survive(t: TestContext, engine: string, documents: readonly CorpusDocument[]) {
+async function survive(t: TestContext, engine: EngineKind, documents: readonly CorpusDocument[]) {
   const random = new LoadRandom(`${SEED}:${engine}`);
   // Premium allows large messages.
   const args = ['--engine', engine, '--data', temporaryDirectory(t), '--tier', 'premium'];
@@ -55,7 +61,7 @@ async function survive(t: TestContext, engine: string, documents: readonly Corpu
   await assertRefusals(run, documents);
 
   const steps = stepsOf(run, documents, random);
-  const kills = chooseKills(steps, random);
+  const kills = chooseKills(engine, steps, random);
   for (const [number, { act }] of steps.entries()) {
     const kill = kills.get(number);
     const withEngine = random.chance(0.5);
@@ -98,13 +104,11 @@ interface Step {
   readonly act: () => Promise<void>;
 }
 
-const KINDS = ['send', 'receive', 'settle'] as const;
-
 /** Chooses the steps at which the server is killed, and whether during or after the step. */
-function chooseKills(steps: readonly Step[], random: LoadRandom) {
+function chooseKills(engine: EngineKind, steps: readonly Step[], random: LoadRandom) {
   const order = random.order(steps.length);
   const kills = new Map<number, 'during' | 'after'>();
-  for (const kind of KINDS) {
+  for (const kind of KINDS_KILLED[engine]) {
     const number = order.find((step) => steps[step]?.kind === kind);
     if (number !== undefined) kills.set(number, 'after');
   }

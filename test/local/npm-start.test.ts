@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findLauncher, hasEnded, type ProcessInfo } from '../../local/launcher.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { localServer } from '../runner/built-server.ts';
 import { isMore } from '../runner/more.ts';
 import { RawSession, sourceOf } from '../support/raw-session.ts';
 import {
@@ -60,7 +62,7 @@ async function startReady(t: TestContext, command: string, ...args: string[]): P
   });
   let below: readonly number[] = [];
   t.after(() => {
-    for (const pid of [child.pid, ...below]) end(pid);
+    for (const pid of [...descendants(child.pid), child.pid, ...below]) end(pid);
     child.stdout?.destroy();
     child.stderr?.destroy();
   });
@@ -70,10 +72,8 @@ async function startReady(t: TestContext, command: string, ...args: string[]): P
       output += chunk;
     });
   }
-  await until('the server is ready', () => {
-    below = [...new Set([...below, ...descendants(child.pid)])];
-    return output.includes('/messages/head');
-  });
+  await until('the server is ready', () => output.includes('/messages/head'));
+  below = descendants(child.pid);
   return { child, below, output };
 }
 
@@ -189,10 +189,12 @@ test('if npm is killed while the server starts, no process stays', async (t) => 
   await untilEnded(below);
 });
 
+const LOCAL_SERVER = localServer().join(' ');
+
 /** Command lines that start a server in the background on purpose; the shell then ends. */
 const IN_BACKGROUND: Readonly<Record<string, string>> = {
-  'node &': 'node --import tsx local/main.ts "$@" &',
-  'setsid node &': 'setsid node --import tsx local/main.ts "$@" &',
+  'node &': `node ${LOCAL_SERVER} "$@" &`,
+  'setsid node &': `setsid node ${LOCAL_SERVER} "$@" &`,
   'npm start &': 'npm start -- "$@" &',
   'setsid npm start &': 'setsid npm start -- "$@" &',
 };
@@ -208,9 +210,9 @@ for (const [name, line] of Object.entries(IN_BACKGROUND)) {
     assert.ok(below.length >= 3);
     child.stdin?.end();
     await until('the shell has ended', () => !isRunning(child.pid));
-    const since = Date.now();
-    while (Date.now() < since + 4 * launcherLookMs) {
+    for (let looks = 0; looks <= 4; looks++) {
       assert.equal((await fetch(`http://localhost:${port}/health`)).status, 200);
+      await delay(launcherLookMs);
     }
     for (const pid of below) assert.ok(isRunning(pid), `process ${pid} runs`);
   });

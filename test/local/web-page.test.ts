@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
-import { startCli, startNamespaceCli } from './cli.ts';
+import { type Cli, sharedNamespaceCli, startCli, startNamespaceCli } from './cli.ts';
 
 /** A web page in the browser of a developer who runs the local server. */
 
 const KEY = 'SAS_KEY_VALUE';
+const namespace = sharedNamespaceCli({ args: ['--engine', 'dynoxide'] });
 const WEB_SOCKET = {
   Connection: 'Upgrade',
   Upgrade: 'websocket',
@@ -16,8 +17,8 @@ const WEB_SOCKET = {
 const MOVE = '{"advanceSeconds":1}';
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
-test('row 14: requests of a page with another origin or a rebound name are refused', async (t) => {
-  const { port, ask } = await start(t);
+test('row 14: requests of a page with another origin or a rebound name are refused', async () => {
+  const { port, ask } = await start();
   const own = `localhost:${port}`;
   const refused: Readonly<Record<string, string>>[] = [
     { Host: own, Origin: 'http://evil.example' },
@@ -51,8 +52,8 @@ test('row 14: requests of a page with another origin or a rebound name are refus
   }
 });
 
-test('row 14: a WebSocket without a Host is refused, as an HTTP request is', async (t) => {
-  const { ask } = await start(t);
+test('row 14: a WebSocket without a Host is refused, as an HTTP request is', async () => {
+  const { ask } = await start();
   const without = (request: string) => request.replace('Host: localhost\r\n', '');
   const upgrade = await ask(without(requestText('GET /$servicebus/websocket', WEB_SOCKET)));
   assert.deepEqual(upgrade.statuses, [403]);
@@ -62,8 +63,8 @@ test('row 14: a WebSocket without a Host is refused, as an HTTP request is', asy
   assert.deepEqual((await ask(old)).statuses, [403]);
 });
 
-test('row 14: all names of this machine, and pages of the server itself, are served', async (t) => {
-  const { port, ask } = await start(t);
+test('row 14: all names of this machine, and pages of the server itself, are served', async () => {
+  const { port, ask } = await start();
   const served: Readonly<Record<string, string>>[] = [
     {},
     { Host: 'localhost' },
@@ -86,7 +87,8 @@ test('row 14: all names of this machine, and pages of the server itself, are ser
 test('row 14: --allowed-host and --allowed-origin allow the names they list and no others', async (t) => {
   const hosts = ['bus', 'Other.example', 'dotted.example.'];
   const args = hosts.flatMap((host) => ['--allowed-host', host]);
-  const { ask } = await start(t, ...args, '--allowed-origin', 'http://localhost:3000');
+  args.push('--engine', 'dynoxide', '--allowed-origin', 'http://localhost:3000');
+  const { ask } = await withQueue(await startNamespaceCli(t, { args }));
   const statusOf = async (fields: Readonly<Record<string, string>>) =>
     (await ask(requestText('GET /$health', fields))).statuses[0];
   assert.equal(await statusOf({ Host: 'bus:5300' }), 200);
@@ -112,8 +114,8 @@ for (const [option, value] of [
   });
 }
 
-test('row 14: requests that a page of another site can send do not move the clock', async (t) => {
-  const { ask } = await start(t);
+test('row 14: requests that a page of another site can send do not move the clock', async () => {
+  const { ask } = await start();
   const statusOf = async (fields: Readonly<Record<string, string>>, body = MOVE) =>
     (await ask(requestText('POST /$clock', fields, body))).statuses[0];
   const before = await time(ask);
@@ -130,8 +132,8 @@ test('row 14: requests that a page of another site can send do not move the cloc
   assert.equal(await statusOf({ 'Content-Type': 'application/json; charset=utf-8' }), 200);
 });
 
-test('row 15: the clock accepts whole milliseconds before the year 9999 only, and the server keeps working', async (t) => {
-  const { ask, port } = await start(t);
+test('row 15: the clock accepts whole milliseconds before the year 9999 only, and the server keeps working', async () => {
+  const { ask, port } = await start();
   const statusOf = async (body: object) =>
     (await ask(requestText('POST /$clock', JSON_BODY, JSON.stringify(body)))).statuses[0];
   const authorization = { Authorization: token(port) };
@@ -153,9 +155,15 @@ test('row 15: the clock accepts whole milliseconds before the year 9999 only, an
   await worksOn();
 });
 
-/** Starts a server with a queue `q`. `ask` sends it one request. */
-async function start(t: TestContext, ...args: string[]) {
-  const { url } = await startNamespaceCli(t, { args: ['--engine', 'dynoxide', ...args] });
+/** A server with a queue `q`, which all tests without options of their own share. `ask` sends it one request. */
+function start() {
+  shared ??= namespace().then(withQueue);
+  return shared;
+}
+
+let shared: ReturnType<typeof withQueue> | undefined;
+
+async function withQueue({ url }: Cli & { readonly url: string }) {
   const port = Number(new URL(url).port);
   const ask = (request: string) => rawHttp(port, [request]);
   const entry =
@@ -165,7 +173,7 @@ async function start(t: TestContext, ...args: string[]) {
   return { port, ask };
 }
 
-type Ask = Awaited<ReturnType<typeof start>>['ask'];
+type Ask = Awaited<ReturnType<typeof withQueue>>['ask'];
 
 async function time(ask: Ask): Promise<number> {
   const { text } = await ask(requestText('GET /$clock'));

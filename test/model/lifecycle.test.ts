@@ -19,7 +19,7 @@ import { queueSettings, stepArbitraries } from './support/step-arbitraries.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || (isMore() ? 100 : 20));
+const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || (isMore() ? 100 : 40));
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each shard has its own namespace and clock. */

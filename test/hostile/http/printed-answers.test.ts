@@ -16,11 +16,11 @@ const { printedBytes } = BUDGETS.request;
 const LARGE = { MaxMessageSizeInKilobytes: '102400' };
 const MB = 1024 * KB;
 /** Each prints as 1.5 MB. */
-const control = times(12, () => ({ Body: '\u0001'.repeat(250 * KB) }));
+const control = times(7, () => ({ Body: '\u0001'.repeat(250 * KB) }));
 const SENT = {
   'control characters': { messages: control, perBatch: 4 },
   'properties with long JSON': {
-    messages: times(300, () => ({ Body: '', UserProperties: { x: '\u0001'.repeat(8 * KB) } })),
+    messages: times(200, () => ({ Body: '', UserProperties: { x: '\u0001'.repeat(8 * KB) } })),
     perBatch: 100,
   },
 };
@@ -45,7 +45,7 @@ for (const mode of MODES) {
   test(`row 7: ${mode}: the limit of an answer holds for all partitions together`, async (t) => {
     const bus = await startBroker(t);
     expectStatus(await createPartitioned(bus, 'p'), 201);
-    const messages = times(12, (i) => ({
+    const messages = times(8, (i) => ({
       Body: '\u0001'.repeat(250 * KB),
       BrokerProperties: { PartitionKey: `key-${i}` },
     }));

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { PUBLIC_ROOT_KEY } from '../../../local/root-key.ts';
+import { localServer } from '../../runner/built-server.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 
@@ -31,15 +32,11 @@ export async function moveClockOddly(
   random: LoadRandom,
   count: number,
 ): Promise<readonly string[]> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'local/main.ts', '--quiet', '--port', '0'],
-    {
-      cwd: ROOT,
-      env: { ...process.env, DYNABUS_KEY: undefined },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, [...localServer(), '--quiet', '--port', '0'], {
+    cwd: ROOT,
+    env: { ...process.env, DYNABUS_KEY: undefined },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   try {
     const troubles: string[] = [];
     const api = new ApiClient(await urlOf(child), PUBLIC_ROOT_KEY);
