@@ -11,11 +11,11 @@ export interface TableRights {
 
 const READ_ENTITIES = ['dynamodb:GetItem', 'dynamodb:Query'];
 
-/** Reading entities, and storing their uses and due work of the sweep. */
-const NOTE_ENTITIES = [...READ_ENTITIES, 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
+/** For reading entities, and for recording their use and due work of the sweep. */
+const RECORD_ENTITY_USE = [...READ_ENTITIES, 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
 
-/** Claims, settlements and moves; a transaction needs the rights for its actions. */
-const HOLD_MESSAGES = [
+/** For claims, settlements and moves. A transaction has no right of its own: it needs those of its writes. */
+const CHANGE_MESSAGES = [
   'dynamodb:GetItem',
   'dynamodb:BatchGetItem',
   'dynamodb:Query',
@@ -26,7 +26,7 @@ const HOLD_MESSAGES = [
 ];
 
 /** All actions on items, and none on the table. No Scan, because nothing scans. */
-const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
+const EVERY_ITEM = [...CHANGE_MESSAGES, 'dynamodb:ConditionCheckItem'];
 
 /** The least rights that each function needs (docs/security.md). */
 export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
@@ -44,8 +44,8 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
       'dynamodb:ConditionCheckItem',
     ],
   },
-  receive: { entities: NOTE_ENTITIES, messages: HOLD_MESSAGES },
-  settle: { entities: NOTE_ENTITIES, messages: HOLD_MESSAGES },
+  receive: { entities: RECORD_ENTITY_USE, messages: CHANGE_MESSAGES },
+  settle: { entities: RECORD_ENTITY_USE, messages: CHANGE_MESSAGES },
   manage: { entities: EVERY_ITEM, messages: EVERY_ITEM },
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };

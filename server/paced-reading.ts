@@ -12,8 +12,8 @@ export interface Pace {
 }
 
 /**
- * Passes the input of a socket to its WebSocket parser piece by piece, while there is time. The parser itself would parse
- * all input at once, even if its WebSocket is paused meanwhile: that may be ten thousand empty messages or pongs.
+ * Passes the input of a socket to its WebSocket parser piece by piece, while there is time. The parser itself would
+ * parse all input at once, even if its WebSocket is paused meanwhile: that may be ten thousand empty messages or pongs.
  */
 export class PacedReading {
   readonly #socket: Duplex;
@@ -28,9 +28,9 @@ export class PacedReading {
     const read = () => this.#read();
     // With this listener the parser gets only the pieces that are read here.
     socket.on('readable', read);
-    // The parser found an error and discards the rest.
+    // After a violation of the protocol the parser resumes the socket, so that all further input is discarded.
     socket.on('resume', read);
-    // Discards the rest, which the parser would parse at once although no client can read an answer.
+    // On a close the parser would parse all remaining input at once, for a client that is gone. This discards it.
     socket.prependListener('close', () => socket.read());
   }
 

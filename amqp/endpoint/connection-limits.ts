@@ -28,6 +28,7 @@ export class ConnectionLimits {
   #links = 0;
   #incomingBytes = 0;
   #outgoingBytes = 0;
+  /** Work of the current turn, in frames: one for each frame, and more for large ones. */
   #turnWork = 0;
   #unreadBytes = 0;
   #checksUnderWay = 0;

@@ -28,7 +28,10 @@ export class Heartbeat {
     this.#lastInputAt = scheduler.now();
   }
 
-  /** Starts. `idleTimeOutMs` = how often the peer wants to receive something; 0 or absent = no limit. */
+  /**
+   * Starts. `idleTimeOutMs` = the peer's idle-time-out, within which it wants to receive a frame; 0 or absent = it
+   * has none. An empty frame goes out after a third of it, so that delays do no harm.
+   */
   start(idleTimeOutMs: number | undefined): void {
     const everyMs = Math.min((idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
     this.#timer = this.#scheduler.every(Math.max(everyMs, TICK_MS_MIN), () => this.#tick(everyMs));

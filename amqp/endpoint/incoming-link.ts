@@ -57,7 +57,10 @@ export class IncomingLink extends Link {
     this.#bytesMax = bytesMax;
   }
 
-  /** Sets the listener for transactional messages that arrive after the link was detached, with their id. */
+  /**
+   * Sets the listener for messages that arrive after the link was detached, and are ignored, although they
+   * belong to a transaction; it is called with the id of the transaction.
+   */
   onIgnored(listener: (transaction: Uint8Array) => void): void {
     this.#onIgnored = listener;
   }

@@ -16,9 +16,9 @@ export interface OutboxOptions {
 }
 
 /**
- * The output of a connection. The frames of one turn leave in one write, or sooner by `sendNow` if a client
- * waits for them. While the peer does not read, its input is paused too, until it reads or its heartbeat
- * times out.
+ * The output of a connection. Writes all frames of a turn of the event loop at once, at the end of the turn;
+ * `sendNow` writes them sooner, for a client that waits. While the peer does not read its output, its input is
+ * not read either, until it reads again or is silent for so long that its connection ends.
  */
 export class Outbox {
   readonly #transport: Transport;

@@ -19,8 +19,13 @@ const SEND: readonly AccessRight[] = ['Send'];
 const NO_MESSAGE = 'com.microsoft:message-not-found';
 const NO_SESSION = 'com.microsoft:session-not-found';
 
-/** An operation, the rights of which it requires one, and the error condition of an empty reply. */
-type OperationEntry = readonly [Operation, readonly AccessRight[], string?];
+interface OperationEntry {
+  readonly run: Operation;
+  /** The operation requires one of these rights. */
+  readonly rights: readonly AccessRight[];
+  /** The error condition of a reply that found nothing. */
+  readonly emptyCondition?: string;
+}
 
 /** The bytes that an operation which returns messages reads at most. */
 const READ_BYTES: ReadonlyMap<Operation, (input: Input) => Promise<number>> = new Map([
@@ -30,20 +35,20 @@ const READ_BYTES: ReadonlyMap<Operation, (input: Input) => Promise<number>> = ne
 
 /** Every operation of `$management` (semantics W23). */
 const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
-  'renew-lock': [renewLocks, LISTEN],
-  'update-disposition': [settle, LISTEN],
-  'receive-by-sequence-number': [receiveDeferred, LISTEN],
-  'peek-message': [peek, LISTEN, NO_MESSAGE],
-  'batch-delete-messages': [deleteMessages, LISTEN, NO_MESSAGE],
-  'schedule-message': [schedule, SEND],
-  'cancel-scheduled-message': [cancelScheduled, SEND],
-  'renew-session-lock': [renewSession, LISTEN],
-  'get-session-state': [sessionState, LISTEN],
-  'set-session-state': [setSessionState, LISTEN],
-  'get-message-sessions': [listSessions, LISTEN, NO_SESSION],
-  'add-rule': [addRule, ['Manage']],
-  'remove-rule': [removeRule, ['Manage']],
-  'enumerate-rules': [enumerateRules, ['Manage', 'Listen']],
+  'renew-lock': { run: renewLocks, rights: LISTEN },
+  'update-disposition': { run: settle, rights: LISTEN },
+  'receive-by-sequence-number': { run: receiveDeferred, rights: LISTEN },
+  'peek-message': { run: peek, rights: LISTEN, emptyCondition: NO_MESSAGE },
+  'batch-delete-messages': { run: deleteMessages, rights: LISTEN, emptyCondition: NO_MESSAGE },
+  'schedule-message': { run: schedule, rights: SEND },
+  'cancel-scheduled-message': { run: cancelScheduled, rights: SEND },
+  'renew-session-lock': { run: renewSession, rights: LISTEN },
+  'get-session-state': { run: sessionState, rights: LISTEN },
+  'set-session-state': { run: setSessionState, rights: LISTEN },
+  'get-message-sessions': { run: listSessions, rights: LISTEN, emptyCondition: NO_SESSION },
+  'add-rule': { run: addRule, rights: ['Manage'] },
+  'remove-rule': { run: removeRule, rights: ['Manage'] },
+  'enumerate-rules': { run: enumerateRules, rights: ['Manage', 'Listen'] },
 };
 
 /** Operations whose effect a transaction could not roll back. */
@@ -84,7 +89,7 @@ export async function answerManagement(
   const trackingId = request.fields.get(TRACKING_ID);
   try {
     memory.hold(request.heldBytes);
-    const [operation, rights, emptyCondition] = operationOf(request);
+    const { run, rights, emptyCondition } = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
     await context.settlements.settled(node.path);
     const input: Input = {
@@ -97,7 +102,7 @@ export async function answerManagement(
       enlistment: request.enlistment,
     };
     const reply = async () => {
-      const body = await operation(input);
+      const body = await run(input);
       return writeReply(
         request,
         {
@@ -109,7 +114,7 @@ export async function answerManagement(
         body,
       );
     };
-    const readBytes = READ_BYTES.get(operation);
+    const readBytes = READ_BYTES.get(run);
     return readBytes === undefined
       ? await reply()
       : await context.reads.run(await readBytes(input), reply);

@@ -6,7 +6,10 @@ import { fromProperties, toProperties } from '../messages/property-values.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type Input } from './operation.ts';
 
-/** Descriptors of rules, filters and actions (semantics W25). */
+/**
+ * Descriptors of rules, filters and actions (semantics W25). The vendor's code for its types, 0x137, is one hex digit
+ * further to the right in those of filters.
+ */
 const CODES = {
   rule: 0x0000_0137_0000_0004n,
   emptyAction: 0x0000_0137_0000_0005n,

@@ -9,7 +9,7 @@ import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/
  * message unchanged, as `Message.amqp`: one encoded list, to which fields are only ever appended.
  */
 export interface AmqpOnly {
-  /** Of the header, like the next two. */
+  /** Fields of the header section: durable, priority and first-acquirer. */
   readonly durable?: AmqpValue;
   readonly priority?: AmqpValue;
   readonly firstAcquirer?: AmqpValue;
@@ -41,7 +41,7 @@ const NO_AMQP_ONLY: AmqpOnly = {
   body: undefined,
 };
 
-/** How many more values enclose a body section in the list than in the message. */
+/** A stored body section is in two lists, that of sections and that of fields, which its message does not have. */
 const PACKED_DEPTH = 2;
 
 /** Encodes the sections for `Message.amqp`; undefined if all are empty. */
@@ -68,6 +68,7 @@ export function packAmqpOnly(sections: AmqpOnly): Uint8Array | undefined {
 /** Decodes what `packAmqpOnly` returned. */
 export function unpackAmqpOnly(bytes: Uint8Array | undefined): AmqpOnly {
   if (bytes === undefined) return NO_AMQP_ONLY;
+  // The depth begins below 0, so that a body of the maximum depth can be decoded although two lists enclose it.
   const [
     durable,
     priority,

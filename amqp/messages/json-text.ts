@@ -2,7 +2,10 @@ import { quotedSize } from '../../shared/domain/messages/printed-size.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 import { guidText } from './property-values.ts';
 
-/** Returns a value as JSON, for clients without AMQP. 64-bit numbers keep all their digits. */
+/**
+ * Returns a value as JSON, for clients without AMQP. 64-bit numbers keep all their digits. NaN and Infinity become
+ * strings; binary and decimal values become strings in base64.
+ */
 export function jsonText(value: AmqpValue): string {
   switch (value.type) {
     case 'null':

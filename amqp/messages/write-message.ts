@@ -28,7 +28,7 @@ const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
 /** The header's time to live has 32 bits. */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
-/** Returns a received message that was scheduled with the state Scheduled, as the vendor's service does. */
+/** Changes the state of a received message to Scheduled if it was sent as scheduled, as the vendor's service does. */
 export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
   const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
   return wasScheduled && received.state === 'Active'

@@ -39,7 +39,7 @@ const PUT_TOKEN_LIMITS = {
 };
 /** The node where clients put tokens. No entity can have this name. */
 const CBS = '$cbs';
-/** The vendor's number. Lower credit costs: a client without credit waits a second, then half a minute. */
+/** As the vendor's service. With less, clients run out of credit, and then pause for a second or for half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
 const { saslInitBytes: SASL_INIT_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;

@@ -54,6 +54,7 @@ class Output {
   }
 }
 
+/** Writes a value with its code, in the shortest encoding. */
 function write(out: Output, value: AmqpValue): void {
   const short = shortForm(value);
   if (short !== undefined) {
@@ -62,7 +63,7 @@ function write(out: Output, value: AmqpValue): void {
   }
   switch (value.type) {
     case 'described':
-      out.byte(0x00);
+      out.byte(DESCRIBED);
       write(out, value.descriptor);
       write(out, value.value);
       return;
@@ -100,6 +101,7 @@ function writeOctets(out: Output, shortCode: number, bytes: Uint8Array): void {
   out.octets(bytes);
 }
 
+/** Returns code and value where both fit into two bytes; undefined otherwise. */
 function shortForm(value: AmqpValue): readonly number[] | undefined {
   switch (value.type) {
     case 'null':
@@ -124,6 +126,9 @@ function shortForm(value: AmqpValue): readonly number[] | undefined {
       return undefined;
   }
 }
+
+/** The byte before a descriptor, where other values have their code. */
+const DESCRIBED = 0x00;
 
 /** The code of each type's longest encoding, which fits every value of the type. */
 const CODES: Readonly<Record<Exclude<AmqpType, 'described'>, number>> = {
@@ -200,6 +205,10 @@ function writeLong(out: Output, value: AmqpValue): void {
   }
 }
 
+/**
+ * Writes the elements of an array: first the code that all of them share, after their descriptor if they have one, then
+ * each value without a code.
+ */
 function writeElements(out: Output, { element, value }: AmqpArray): void {
   const [first] = value;
   if (element !== 'described') {
@@ -207,12 +216,14 @@ function writeElements(out: Output, { element, value }: AmqpArray): void {
     for (const item of value) writeLong(out, item);
     return;
   }
+  // An empty array of described values has lost their descriptor.
   if (first?.type !== 'described') {
     out.byte(CODES.null);
     return;
   }
-  out.byte(0x00);
+  out.byte(DESCRIBED);
   write(out, first.descriptor);
+  // Never described again: the decoder refuses such elements.
   const inner = first.value.type;
   out.byte(inner === 'described' ? CODES.null : codeOfType(inner));
   for (const item of value) if (item.type === 'described') writeLong(out, item.value);
@@ -221,6 +232,7 @@ function writeElements(out: Output, { element, value }: AmqpArray): void {
 type NumberValue = Extract<AmqpValue, { readonly value: number | bigint | boolean }>;
 
 function writeNumber(out: Output, value: NumberValue): void {
+  // The first hex digit of a code tells the width: 5 is one byte, 6 two, 7 four, 8 eight (part 1.2 of the standard).
   const width = 1 << ((codeOfType(value.type) >> 4) - 5);
   const { buffer, at } = out.grow(width);
   switch (value.type) {

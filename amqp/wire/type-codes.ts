@@ -9,26 +9,26 @@ const NOTHING = Buffer.alloc(0);
  * Values without bytes, each created once, because a short input may hold very many of them. All messages
  * share these objects, so they are frozen.
  */
-const EMPTY: Readonly<Record<number, AmqpValue>> = {
-  64: { type: 'null' },
-  65: { type: 'boolean', value: true },
-  66: { type: 'boolean', value: false },
-  67: { type: 'uint', value: 0 },
-  68: { type: 'ulong', value: 0n },
-  69: { type: 'list', value: Object.freeze([]) },
+const EMPTY: ReadonlyMap<number, AmqpValue> = new Map([
+  [0x40, { type: 'null' }],
+  [0x41, { type: 'boolean', value: true }],
+  [0x42, { type: 'boolean', value: false }],
+  [0x43, { type: 'uint', value: 0 }],
+  [0x44, { type: 'ulong', value: 0n }],
+  [0x45, { type: 'list', value: Object.freeze([]) }],
   // Binaries, strings and symbols of length 0.
-  160: { type: 'binary', value: NOTHING },
-  161: { type: 'string', value: '' },
-  163: { type: 'symbol', value: '' },
-  176: { type: 'binary', value: NOTHING },
-  177: { type: 'string', value: '' },
-  179: { type: 'symbol', value: '' },
-};
-for (const value of Object.values(EMPTY)) Object.freeze(value);
+  [0xa0, { type: 'binary', value: NOTHING }],
+  [0xa1, { type: 'string', value: '' }],
+  [0xa3, { type: 'symbol', value: '' }],
+  [0xb0, { type: 'binary', value: NOTHING }],
+  [0xb1, { type: 'string', value: '' }],
+  [0xb3, { type: 'symbol', value: '' }],
+]);
+for (const value of EMPTY.values()) Object.freeze(value);
 
 /** Returns the value of a code without bytes. Throws DecodeError for other codes. */
 export function emptyValue(code: number): AmqpValue {
-  const value = EMPTY[code];
+  const value = EMPTY.get(code);
   if (value === undefined) throw unknownCode(code);
   return value;
 }
@@ -100,51 +100,51 @@ export function variableValue(code: number, bytes: Buffer): AmqpValue {
   }
 }
 
-const TYPE_OF_CODE: Readonly<Record<number, AmqpType>> = {
-  64: 'null',
-  65: 'boolean',
-  66: 'boolean',
-  67: 'uint',
-  68: 'ulong',
-  69: 'list',
-  80: 'ubyte',
-  81: 'byte',
-  82: 'uint',
-  83: 'ulong',
-  84: 'int',
-  85: 'long',
-  86: 'boolean',
-  96: 'ushort',
-  97: 'short',
-  112: 'uint',
-  113: 'int',
-  114: 'float',
-  115: 'char',
-  116: 'decimal32',
-  128: 'ulong',
-  129: 'long',
-  130: 'double',
-  131: 'timestamp',
-  132: 'decimal64',
-  148: 'decimal128',
-  152: 'uuid',
-  160: 'binary',
-  161: 'string',
-  163: 'symbol',
-  176: 'binary',
-  177: 'string',
-  179: 'symbol',
-  192: 'list',
-  193: 'map',
-  208: 'list',
-  209: 'map',
-  224: 'array',
-  240: 'array',
-};
+const TYPE_OF_CODE: ReadonlyMap<number, AmqpType> = new Map([
+  [0x40, 'null'],
+  [0x41, 'boolean'],
+  [0x42, 'boolean'],
+  [0x43, 'uint'],
+  [0x44, 'ulong'],
+  [0x45, 'list'],
+  [0x50, 'ubyte'],
+  [0x51, 'byte'],
+  [0x52, 'uint'],
+  [0x53, 'ulong'],
+  [0x54, 'int'],
+  [0x55, 'long'],
+  [0x56, 'boolean'],
+  [0x60, 'ushort'],
+  [0x61, 'short'],
+  [0x70, 'uint'],
+  [0x71, 'int'],
+  [0x72, 'float'],
+  [0x73, 'char'],
+  [0x74, 'decimal32'],
+  [0x80, 'ulong'],
+  [0x81, 'long'],
+  [0x82, 'double'],
+  [0x83, 'timestamp'],
+  [0x84, 'decimal64'],
+  [0x94, 'decimal128'],
+  [0x98, 'uuid'],
+  [0xa0, 'binary'],
+  [0xa1, 'string'],
+  [0xa3, 'symbol'],
+  [0xb0, 'binary'],
+  [0xb1, 'string'],
+  [0xb3, 'symbol'],
+  [0xc0, 'list'],
+  [0xc1, 'map'],
+  [0xd0, 'list'],
+  [0xd1, 'map'],
+  [0xe0, 'array'],
+  [0xf0, 'array'],
+]);
 
 /** Returns the type of a code, which an empty array carries too. Throws DecodeError for an unknown code. */
 export function typeOfCode(code: number): AmqpType {
-  const type = TYPE_OF_CODE[code];
+  const type = TYPE_OF_CODE.get(code);
   if (type === undefined) throw unknownCode(code);
   return type;
 }

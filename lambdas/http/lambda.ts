@@ -8,7 +8,7 @@ import { type Environment, readAccess } from '../../shared/app/settings.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { IamRequest } from './routing/access.ts';
 
-/** The authorizer of an event, as far as the function trusts it to be present. */
+/** The IAM authorizer of an event. Every field may be absent: someone may have removed the authorizer of a route. */
 interface EventAuthorizer {
   readonly iam?: Partial<
     APIGatewayProxyEventV2WithIAMAuthorizer['requestContext']['authorizer']['iam']
@@ -55,7 +55,7 @@ function withinBound(work: Promise<void>, scheduler: Scheduler): Promise<void> {
   });
 }
 
-/** Requires an IAM caller in the event: someone may have removed the authorizer of a route by hand. */
+/** Requires an IAM caller in the event. Throws an Error if there is none. */
 function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2): void {
   const { authorizer } = requestContext as { readonly authorizer?: EventAuthorizer | null };
   if (!authorizer?.iam?.userArn) {

@@ -15,9 +15,7 @@ export const DYNOXIDE_FILE = 'dynoxide.db';
 /** DynamoDB Local names a data file after access key and region; the key has only letters and digits. */
 export const DYNAMODB_LOCAL_FILE = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db$`);
 const DYNAMODB_LOCAL_FILE_PART = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db-\\w+$`);
-/**
- * All files of the engines and of dynabus: also the lock, and the key file that some earlier commits wrote.
- */
+/** The files that engines and dynabus write: data files with SQLite's beside them, the lock, a former key file. */
 const OWN_FILE = new RegExp(
   `^(?:[0-9a-f]{32}_${ENGINE_REGION}|shared-local-instance|dynoxide)\\.db(?:-\\w+)?$|^in-use\\.sock$|^dynamodb-local\\.key$`,
 );

@@ -8,7 +8,10 @@ import { SESSION_ROUTES } from './session-routes.ts';
 export interface Route {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `{entity}` and `{topic}` may have slashes, `{entity}` a dead-letter suffix; others are one segment. */
+  /**
+   * `{entity}` and `{topic}` match one or more segments, `{entity}` also with the suffix of a dead-letter queue. Every
+   * other variable matches one segment.
+   */
   readonly path: string;
   /** The Lambda function that it belongs to. API Gateway may send its path to `manage`, which serves all. */
   readonly function: 'send' | 'receive' | 'settle' | 'manage';
