@@ -39,6 +39,11 @@ export interface Receive {
   readonly now: number;
 }
 
+/** How a receive takes messages: under a lock, with the slot that a message then has, or for good. */
+export type Taking =
+  | { readonly kind: 'lock'; readonly tag: Uint8Array; readonly change: (slot: Slot) => Slot }
+  | { readonly kind: 'remove' };
+
 /** When locks that begin at `now` end, epoch ms: with the session's lock in a session. */
 export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
   return rules.session?.holder?.lockedUntil ?? now + lockMs;
@@ -121,8 +126,7 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
 export async function take(
   receive: Receive,
   target: Target,
-  change: ((slot: Slot) => Slot) | undefined,
-  tag?: Uint8Array,
+  how: Taking,
 ): Promise<Claimed | undefined> {
   const { context, log, request, now } = receive;
   let { block } = target;
@@ -133,24 +137,24 @@ export async function take(
     // After the session's lock has ended, another receiver may hold the session and its messages.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
       throw isUnheard ? unknownOutcome() : sessionLockLost();
-    const written: Written = await nextTry(isUnheard, write(receive, block, slots, change));
+    const written: Written = await nextTry(isUnheard, write(receive, block, slots, how));
     if (written.done)
-      return change === undefined ? { block, slots } : changed(block, slots, change);
+      return how.kind === 'remove' ? { block, slots } : changed(block, slots, how.change);
     const current = written.old && fromBlockItem(written.old);
     isUnheard ||= written.isRepeated;
     // The earlier write may have removed them.
-    if (change === undefined && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();
+    if (how.kind === 'remove' && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
     block = { ...current, payload: block.payload };
     // The earlier write of this claim took effect: the locks are ours.
-    const ours = tag === undefined ? [] : slotsWithTag(block, tag);
+    const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
     // A late copy of the write may still arrive. Writing the same slots again makes its condition fail.
     if (isUnheard && slots.every((slot) => free.includes(slot))) continue;
     // Dead letters count no deliveries, so a message that was returned looks unchanged to a late copy of a
     // removal.
-    if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();
+    if (isUnheard && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();
     isUnheard = false;
     slots =
       session === undefined
@@ -165,16 +169,16 @@ async function write(
   { context, log }: Receive,
   block: Block,
   slots: readonly number[],
-  change: ((slot: Slot) => Slot) | undefined,
+  how: Taking,
 ): Promise<Written> {
   const { table } = context;
   const key = keyOf(log, block);
   const changes = slots.map((number): SlotChange => {
     const slot = slotOf(block, number);
-    const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
+    const effect = how.kind === 'remove' ? how : ({ kind: 'set', slot: how.change(slot) } as const);
     return { number, when: { kind: 'unchanged', slot }, effect };
   });
-  const isRemoval = change === undefined && slots.length === block.slots.size;
+  const isRemoval = how.kind === 'remove' && slots.length === block.slots.size;
   const writing = isRemoval
     ? table.delete(key, blockDelete(changes))
     : table.update(key, blockUpdate(changes));
@@ -188,8 +192,6 @@ async function write(
 function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean {
   return !slots.some((slot) => block?.slots.has(slot));
 }
-
-const REMOVE = { kind: 'remove' } as const;
 
 function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
   const after = new Map(block.slots);

@@ -175,7 +175,7 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const lockedUntil = lockEnd(request, inTurn.now);
     const change = (slot: Slot) => claimed(slot, tag, lockedUntil, request.rules);
-    const got = await take(inTurn, target, change, tag);
+    const got = await take(inTurn, target, { kind: 'lock', tag, change });
     return got === undefined ? undefined : { ...got, lockedUntil };
   });
   const claims = taken.filter((claim) => claim !== undefined);
@@ -237,7 +237,9 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
   );
   // A missing payload means that another receiver took the message meanwhile.
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
-    const got = loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined;
+    const got = loaded.has(target.block)
+      ? await take(inTurn, target, { kind: 'remove' })
+      : undefined;
     return got && { ...got, now: inTurn.now };
   });
   context.sizeEstimate.noteRemoval(log);

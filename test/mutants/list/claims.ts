@@ -38,7 +38,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a claim whose answer was lost does not know its own lock',
     room: 'storage',
-    find: 'const ours = tag === undefined ? [] : slotsWithTag(block, tag);',
+    find: "const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);",
     replace: 'const ours: number[] = [];',
     harm: 'A message is locked for nobody: empty answers, a wrong delivery count, a session out of order.',
     needs: 'Peek-locks whose answers from the database are lost.',
@@ -46,7 +46,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a receive-and-delete whose answer was lost believes that another receiver was faster',
     room: 'storage',
-    find: 'if (change === undefined && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();',
+    find: "if (how.kind === 'remove' && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();",
     replace: '',
     harm: 'A message is removed, and the receive is answered empty or with other messages.',
     needs: 'Receive-and-delete whose answers from the database are lost.',

@@ -74,7 +74,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a removal of a dead letter of which nothing was heard is not told as unknown',
     room: 'storage',
-    find: "if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();",
+    find: "if (isUnheard && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();",
     replace: '',
     harm: 'A dead letter is gone, though its receiver was told that there is none.',
     needs:
