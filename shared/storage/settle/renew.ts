@@ -8,13 +8,7 @@ import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
-import {
-  type BlockSettlement,
-  keyOfTokens,
-  roundsByBlock,
-  SETTLE_TRIES_MAX,
-  settledTooOften,
-} from './settle-groups.ts';
+import { keyOfTokens, roundsByBlock, SETTLE_TRIES_MAX, settledTooOften } from './settle-groups.ts';
 
 /** Renews locks, each from the instant of its write. A lock that already lasts longer keeps its end. */
 export async function renew(
@@ -25,14 +19,19 @@ export async function renew(
   rules: LockRules,
 ): Promise<readonly (number | BrokerError)[]> {
   const outcomes: Renewal['outcomes'] = new Map();
-  const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
-  for (const groups of roundsByBlock(asSettlements)) {
+  for (const groups of roundsByBlock(tokens.map((token) => ({ token })))) {
     await mapInTurns(context.requestTurns, groups, (group) => {
       const now = context.clock.now();
       return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
     });
   }
   return tokens.map((_, place) => outcomes.get(place) ?? lockLost());
+}
+
+/** A lock to renew, and its place in the request. */
+interface PlacedToken {
+  readonly place: number;
+  readonly token: LockToken;
 }
 
 interface Renewal {
@@ -47,7 +46,7 @@ interface Renewal {
 async function renewGroup(
   context: StoreContext,
   log: Log,
-  group: readonly BlockSettlement[],
+  group: readonly PlacedToken[],
   renewal: Renewal,
 ): Promise<void> {
   const { outcomes } = renewal;
@@ -72,7 +71,7 @@ async function renewGroup(
 function extend(
   context: StoreContext,
   log: Log,
-  group: readonly BlockSettlement[],
+  group: readonly PlacedToken[],
   { until, now, rules }: Renewal,
 ): Promise<Written> {
   const changes = group.map(
@@ -87,10 +86,10 @@ function extend(
 
 /** The messages whose locks are live and end before the renewal would; notes the outcome of those that last longer. */
 function stillToRenew(
-  group: readonly BlockSettlement[],
+  group: readonly PlacedToken[],
   block: Block | undefined,
   { until, now, rules, outcomes }: Renewal,
-): readonly BlockSettlement[] {
+): readonly PlacedToken[] {
   return group.filter(({ place, token }) => {
     const slot = block?.slots.get(token.slot);
     if (!holdsLock(slot, token.tag, rules, now)) return false;

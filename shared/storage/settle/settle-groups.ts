@@ -2,45 +2,47 @@ import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { type BrokerError, serviceBusy } from '../../domain/broker-error.ts';
+import { addTo } from '../../domain/group-by.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
 /** Settlements and renewals grouped by block: each group is one write. */
 
-/** Settlements that concern one block, with their places in the request. */
-export interface BlockSettlement {
-  readonly place: number;
+/** A settlement and its place in the request. */
+export type BlockSettlement = TokenSettlement & { readonly place: number };
+
+interface WithToken {
   readonly token: LockToken;
-  readonly action: TokenSettlement['action'];
 }
 
 /** Tries while other processes change the same block. */
 export const SETTLE_TRIES_MAX = 10;
 
 /**
- * Groups settlements by block. A message that is named more than once, for example by an old and a live token, has its
+ * Groups settlements or renewals by block. A message that is named more than once, for example by an old and a live token, has its
  * further mentions in later rounds, because one write can change a slot only once.
  */
-export function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
-  const rounds: Map<string, BlockSettlement[]>[] = [];
+export function roundsByBlock<Item extends WithToken>(
+  items: readonly Item[],
+): (Item & { readonly place: number })[][][] {
+  const rounds: Map<string, (Item & { readonly place: number })[]>[] = [];
   /** How often each message was named so far, which is the round of its next mention. */
   const mentions = new Map<string, number>();
-  for (const [place, { token, action }] of settlements.entries()) {
+  for (const [place, item] of items.entries()) {
+    const { token } = item;
     const block = `${token.store}.${token.block}`;
     const message = `${block}.${token.slot}`;
     const number = mentions.get(message) ?? 0;
     mentions.set(message, number + 1);
-    const round = rounds[number] ?? new Map<string, BlockSettlement[]>();
+    const round = rounds[number] ?? new Map();
     rounds[number] = round;
-    const group = round.get(block) ?? [];
-    round.set(block, group);
-    group.push({ place, token, action });
+    addTo(round, block, { ...item, place });
   }
   return rounds.map((round) => [...round.values()]);
 }
 
-/** The key of the block that these settlements concern. */
-export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKey {
+/** The key of the block that these tokens name. */
+export function keyOfTokens(log: Log, group: readonly WithToken[]): ItemKey {
   const [first] = group;
   if (first === undefined)
     throw new Error('Invariant violated: a group of settlements is not empty');
