@@ -253,17 +253,15 @@ export function layPayload(
     UNIT_BYTES - lockedSize(log, payload.slots, { ...place, reference, parts: 1 }) - 1;
   const sized = printedBytes === undefined ? lean : { ...lean, printedBytes };
   const rooms = { lean: roomBeside(lean), sized: roomBeside(sized) };
-  // The bytes in the block: all, or the overhang, or nothing, which has no attribute either.
-  const inline = encoded.byteLength <= rooms.lean ? encoded.byteLength : overhang;
-  const costsUnit = [inline || NOTHING, NOTHING].some(
-    (length) => length <= rooms.lean && length > rooms.sized,
-  );
+  const bytesInside = (room: number) =>
+    [encoded.byteLength, overhang].find((length) => length <= room) ?? 0;
+  const inside = bytesInside(rooms.lean);
+  const costsUnit =
+    bytesInside(rooms.sized) !== inside || (NOTHING <= rooms.lean && NOTHING > rooms.sized);
   const common = costsUnit ? lean : sized;
-  const room = costsUnit ? rooms.lean : rooms.sized;
-  if (encoded.byteLength <= room)
+  if (inside === encoded.byteLength)
     return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
 
-  const inside = overhang <= room ? Math.min(overhang, encoded.byteLength) : 0;
   const parts: Uint8Array[] = [];
   const partBytes = ITEM_BYTES_MAX - keyBytes;
   for (let at = inside; at < encoded.byteLength; at += partBytes) {
