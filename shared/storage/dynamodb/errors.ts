@@ -36,16 +36,19 @@ const NETWORK_CODES = new Set([
 export function toBrokerError(error: unknown): BrokerError {
   if (error instanceof BrokerError) return error;
   const name = error instanceof Error ? error.name : '';
-  if (BUSY.has(name) || (error instanceof Error && error.message.includes('tries are used up'))) {
-    return serviceBusy('The service is busy. Wait a moment and try again.', {
-      cause: error,
-      subCode: '50009',
-    });
-  }
+  if (BUSY.has(name)) return databaseBusy(error);
   if (TIMED_OUT.has(name) || isConnectionFailure(error) || isServerFault(error)) {
     return unknownOutcome(error);
   }
   throw error;
+}
+
+/** The error for a database that is busy, so that nothing was done. */
+export function databaseBusy(cause: unknown): BrokerError {
+  return serviceBusy('The service is busy. Wait a moment and try again.', {
+    cause,
+    subCode: '50009',
+  });
 }
 
 function isConnectionFailure(error: unknown): boolean {

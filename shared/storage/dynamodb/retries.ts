@@ -1,7 +1,7 @@
 import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { RandomSource } from '../../domain/clock.ts';
 import { pause, randomFraction, type Scheduler } from '../../domain/scheduler.ts';
-import { toBrokerError } from './errors.ts';
+import { databaseBusy } from './errors.ts';
 
 /** Tries of a write that conflicts with a transaction. */
 export const CONFLICT_TRIES_MAX = 8;
@@ -37,7 +37,7 @@ export async function pauseBeforeRetry(
 ): Promise<void> {
   if (tries === 0) return;
   if (tries >= triesMax) {
-    throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
+    throw databaseBusy(new Error('Another operation holds the item; tries are used up.'));
   }
   await pause(scheduler, randomFraction(random) * 5 * 2 ** tries);
 }
