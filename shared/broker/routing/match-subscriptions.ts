@@ -78,7 +78,7 @@ async function matchSubscriptions(
   const turn = new Turn(dependencies);
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
-  let copies = 0;
+  let total = 0;
   for (const message of messages) {
     const input = new FilterInput(message, {
       enqueuedAt,
@@ -103,14 +103,14 @@ async function matchSubscriptions(
       width = Math.max(width, copies.length + failures.length);
       made += copies.length + failures.length;
     }
-    copies += made;
-    if (copies > copiesMax) throw tooManyCopies(copiesMax);
+    total += made;
+    if (total > copiesMax) throw tooManyCopies(copiesMax);
     dependencies.copies?.hold(made);
     next += BigInt(width);
   }
   return {
     numbers: Number(next),
-    copies,
+    copies: total,
     isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
     subscriptions: subscribed.map(({ entity }, i) => ({
       entity,

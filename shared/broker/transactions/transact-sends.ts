@@ -74,8 +74,8 @@ export async function prepareSends(
   now: number,
 ): Promise<readonly EntitySend[]> {
   const destinations = await findDestinations(dependencies, operations);
-  const partitions = choosePartitions(destinations, via);
-  const viaKey = via?.key ?? operations[0]?.path.key;
+  const viaKey = via?.key ?? destinations[0]?.entity.key;
+  const partitions = choosePartitions(destinations, via, viaKey);
   return await Promise.all(
     destinations.map(async (destination, i) => {
       const { entity, batches } = destination;
@@ -187,8 +187,8 @@ async function findDestinations(
 function choosePartitions(
   destinations: readonly Destination[],
   via: Via | undefined,
+  viaKey: string | undefined,
 ): readonly number[] {
-  const viaKey = via?.key ?? destinations[0]?.entity.key;
   const outgoing = ({ batches }: Destination) => batches.flatMap(({ messages }) => messages);
   const others = destinations.filter(({ entity }) => entity.key !== viaKey).flatMap(outgoing);
   const partitions = destinations.map((destination) => {
