@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
-import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
+import type { LogBatch } from '../../shared/broker/ports/publication.ts';
 import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
 import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
@@ -141,9 +141,9 @@ test('row 22: cutting a publication into chunks takes a turn for each subscripti
   const context = { workTurns } as unknown as StoreContext;
   const message = { messageId: 'x', body: new Uint8Array(), properties: {} };
   const copies = Array.from({ length: 100 }, (_, i) => ({ sequence: BigInt(i), message }));
-  const to = { entityId: 'e' } as unknown as Delivery['to'];
-  const deliveries = Array.from({ length: SUBSCRIPTIONS }, () => ({ to, copies }));
-  const chunks = await cutChunks(context, deliveries, {});
+  const to = { entityId: 'e' } as unknown as LogBatch['to'];
+  const batches = Array.from({ length: SUBSCRIPTIONS }, () => ({ to, copies }));
+  const chunks = await cutChunks(context, batches, {});
   assert.deepEqual(
     chunks.map(({ portions }) => portions.length),
     [SUBSCRIPTIONS, SUBSCRIPTIONS, SUBSCRIPTIONS],

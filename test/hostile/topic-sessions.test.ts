@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
-import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
+import type { LogBatch } from '../../shared/broker/ports/publication.ts';
 import { route } from '../../shared/broker/routing/route.ts';
 import { logOf } from '../../shared/domain/blocks/log.ts';
 import {
@@ -86,7 +86,7 @@ async function routed({ workTurns, count }: ReturnType<typeof countedTurns>, len
 /** Publishes; returns the items of single puts, and the time of each. */
 async function published(
   { workTurns, count }: ReturnType<typeof countedTurns>,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   clock = { now: () => 0 },
 ): Promise<readonly { readonly item: Item; readonly at: number }[]> {
   const written: { item: Item; at: number }[] = [];
@@ -116,7 +116,7 @@ async function published(
     wake: () => {},
     addDueWork: async () => {},
   } as unknown as StoreContext;
-  await publish(context, { owner: logOf(topic, 'main', 0), deliveries, enqueuedAt: 0 });
+  await publish(context, { owner: logOf(topic, 'main', 0), batches, enqueuedAt: 0 });
   return written;
 }
 
@@ -125,9 +125,9 @@ test('row 22: the work for copies with many sessions grows linearly with their n
   const elements = countElements(t);
   const elementsOf = async (length: number) => {
     const before = elements();
-    const deliveries = await routed(turns, length);
-    assert.equal(deliveries.length, length * SUBSCRIPTIONS);
-    await published(turns, deliveries);
+    const batches = await routed(turns, length);
+    assert.equal(batches.length, length * SUBSCRIPTIONS);
+    await published(turns, batches);
     return elements() - before;
   };
   const [few, many] = [await elementsOf(MESSAGES / 4), await elementsOf(MESSAGES)];
@@ -136,16 +136,16 @@ test('row 22: the work for copies with many sessions grows linearly with their n
 
 test('row 22: other clients have their turns while copies with many sessions are routed and stored', async () => {
   const [routing, publishing] = [countedTurns(), countedTurns()];
-  const deliveries = await routed(routing);
+  const batches = await routed(routing);
   const looks = routing.most['session looked at'] ?? 0;
   assert.ok(looks > 0 && looks <= 4 * 1000, `${looks} looks within one turn`);
-  await published(publishing, deliveries);
+  await published(publishing, batches);
   assert.equal(publishing.most['listing'], 20);
   assert.equal(publishing.most['block announced'], 20);
 });
 
 test('row 22: the time of a publication is when it is prepared, however long it waited for its turns', async () => {
-  const deliveries = await routed(countedTurns(), 20);
+  const batches = await routed(countedTurns(), 20);
   let now = 1000;
   const turns = countedTurns();
   const workTurns = {
@@ -153,7 +153,7 @@ test('row 22: the time of a publication is when it is prepared, however long it 
       now += 1000;
     },
   };
-  const written = await published({ ...turns, workTurns }, deliveries, { now: () => now });
+  const written = await published({ ...turns, workTurns }, batches, { now: () => now });
   const plan = written.find(({ item }) => item['d'] !== undefined);
   assert.ok(plan !== undefined && plan.at > 61_000);
   const begun = intentSortKey(plan.at, '');

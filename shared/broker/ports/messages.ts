@@ -12,8 +12,8 @@ import type {
   ReceiveOptions,
   SettlementAction,
 } from '../broker.ts';
-import type { Forward, Publication } from './deliveries.ts';
 import type { DeduplicationCondition, DuplicateStore } from './duplicates.ts';
+import type { Forward, Publication } from './publication.ts';
 import type { TransactionStore } from './transactions.ts';
 
 /** A claim of messages of one log. */

@@ -4,8 +4,8 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../../domain/broker-error.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import type { OperationOutcome, SettlementAction, TransactionIdentity } from '../broker.ts';
-import type { Delivery } from './deliveries.ts';
 import type { DeduplicationCondition } from './duplicates.ts';
+import type { LogBatch } from './publication.ts';
 
 /** The part of the message store that carries out transactions. */
 export interface TransactionStore {
@@ -49,7 +49,7 @@ export interface TransactedSends {
   /** To the ends of logs, or among their scheduled messages. */
   readonly appended: readonly { readonly log: Log; readonly messages: readonly Message[] }[];
   /** Under numbers that are taken already. */
-  readonly deliveries: readonly Delivery[];
+  readonly batches: readonly LogBatch[];
 }
 
 /** A transaction to store. */

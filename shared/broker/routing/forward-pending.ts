@@ -4,7 +4,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, hasForwarding, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
-import type { Copy, StoredBatch } from '../ports/deliveries.ts';
+import type { Copy, StoredBatch } from '../ports/publication.ts';
 import { forward, route, withSource } from './route.ts';
 
 /**
@@ -108,8 +108,8 @@ export async function forwardDue(
   const owner = logOf(topic, 'main', partition);
   return await dependencies.messages.forwardDue(owner, async ({ copies, enqueuedAt, source }) => {
     const messages = copies.map(({ message }) => message);
-    const deliveries = await route(dependencies, topic, messages, 'forwarded', partition);
-    await dependencies.messages.publish({ owner, deliveries, enqueuedAt, source });
+    const batches = await route(dependencies, topic, messages, 'forwarded', partition);
+    await dependencies.messages.publish({ owner, batches, enqueuedAt, source });
   });
 }
 
@@ -122,9 +122,9 @@ function sendingOn(
 ): (batch: StoredBatch) => Promise<void> {
   return async (batch) => {
     const copies = batch.copies.map(change);
-    const deliveries = await forward(dependencies, source, destination, copies, owner.partition);
+    const batches = await forward(dependencies, source, destination, copies, owner.partition);
     const enqueuedAt = dependencies.clock.now();
-    await dependencies.messages.publish({ owner, deliveries, enqueuedAt, source: batch.source });
+    await dependencies.messages.publish({ owner, batches, enqueuedAt, source: batch.source });
   };
 }
 

@@ -10,7 +10,7 @@ import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
-import type { Copy } from '../ports/deliveries.ts';
+import type { Copy } from '../ports/publication.ts';
 import { tooManyCopies } from './copy-account.ts';
 import { withReason } from './obstacles.ts';
 import { Turn } from './turn.ts';

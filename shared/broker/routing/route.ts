@@ -16,14 +16,14 @@ import {
 import type { Message } from '../../domain/messages/message.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
-import type { Copy, Delivery } from '../ports/deliveries.ts';
+import type { Copy, LogBatch } from '../ports/publication.ts';
 import { countingAttempt } from './copy-account.ts';
 import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
 import { notFound, obstacleAt, obstacleFor, withReason } from './obstacles.ts';
 import { type Placement, placeAfter, placesFor } from './placement.ts';
 
 /**
- * The deliveries of messages. Forwarding is followed at once, so nothing is stored on the way; each entity on the way
+ * Routes messages: returns one batch for each log that gets some. Forwarding is followed at once, so nothing is stored on the way; each entity on the way
  * gives the message a sequence number (semantics #121) in one of its own partitions. Messages that stay in the entity
  * itself or in its subscriptions go to `partition`.
  */
@@ -33,7 +33,7 @@ export async function route(
   messages: readonly Message[],
   how: Arrival,
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   if (isOfKind(entity, 'topic'))
     return await routeTopic(dependencies, entity, messages, how, partition);
   if (isOfKind(entity, 'queue')) return await routeQueue(dependencies, entity, messages, partition);
@@ -45,7 +45,7 @@ async function routeQueue(
   queue: Entity<QueueDescription>,
   messages: readonly Message[],
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const log = logOf(queue, 'main', partition);
   const first = await dependencies.messages.takeNumbers(log, messages, messages.length);
   const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
@@ -58,35 +58,35 @@ async function routeTopic(
   arriving: readonly Message[],
   how: Arrival,
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const { messages, matched } = await matchArriving(dependencies, topic, arriving, how);
   const log = logOf(topic, 'main', partition);
   const first = await dependencies.messages.takeNumbers(log, messages, matched.numbers);
-  const delivering: Promise<readonly Delivery[]>[] = [];
+  const routing: Promise<readonly LogBatch[]>[] = [];
   let copies = 0;
   for (const subscription of matched.subscriptions) {
     if (copies >= COPIES_PER_TURN) {
       copies = 0;
-      await dependencies.workTurns.next(delivering);
+      await dependencies.workTurns.next(routing);
     }
     copies += subscription.copies.length + subscription.failures.length;
-    const delivered = deliver(dependencies, subscription, first, partition);
+    const routed = batchesFor(dependencies, subscription, first, partition);
     // A failure is thrown below, once all have started.
-    delivered.catch(() => {});
-    delivering.push(delivered);
+    routed.catch(() => {});
+    routing.push(routed);
   }
-  return (await Promise.all(delivering)).flat();
+  return (await Promise.all(routing)).flat();
 }
 
 /** How many copies are routed in one turn. */
 const COPIES_PER_TURN = 1000;
 
-async function deliver(
+async function batchesFor(
   dependencies: BrokerDependencies,
   { entity, copies, failures }: MatchedSubscription,
   first: bigint,
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const ofSubscription = (ones: readonly Copy[]) => ones.map((copy) => numbered(copy, first));
   return [
     ...(await arrive(dependencies, entity, ofSubscription(copies), partition)),
@@ -98,13 +98,13 @@ function numbered({ sequence, message }: Copy, first: bigint): Copy {
   return { sequence: first + sequence, message };
 }
 
-/** The deliveries of messages that arrive at a queue or subscription: they stay, or are forwarded. */
+/** Routes messages that arrive at a queue or subscription: they stay, or are forwarded. */
 async function arrive(
   dependencies: BrokerDependencies,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   if (copies.length === 0) return [];
   const { forwardTo, requiresSession, defaultTimeToLiveMs } = entity.description;
   if (forwardTo !== undefined) {
@@ -117,8 +117,8 @@ async function arrive(
     ...(kept.length === 0
       ? []
       : (await bySession(dependencies, logOf(entity, 'main', partition), kept, entity)).map(
-          (delivery) => ({
-            ...delivery,
+          (batch) => ({
+            ...batch,
             ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
           }),
         )),
@@ -132,11 +132,11 @@ async function bySession(
   log: Log,
   copies: readonly Copy[],
   entity: Entity,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   if (log.sessions === undefined) return [{ to: log, copies }];
   const sessions = groupBy(copies, ({ message: { sessionId = '' } }) => sessionId);
-  const stay: Delivery[] = [];
-  const move: Promise<Delivery>[] = [];
+  const stay: LogBatch[] = [];
+  const move: Promise<LogBatch>[] = [];
   for (const [id, ofSession] of sessions) {
     const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
     if (to.partition === log.partition) stay.push({ to, copies: ofSession });
@@ -150,19 +150,19 @@ async function numberedAnew(
   dependencies: BrokerDependencies,
   to: Log,
   copies: readonly Copy[],
-): Promise<Delivery> {
+): Promise<LogBatch> {
   const messages = copies.map(({ message }) => message);
   const first = await dependencies.messages.takeNumbers(to, messages, messages.length);
   return { to, copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })) };
 }
 
-/** The deliveries of dead letters: they stay in the dead-letter queue, or are forwarded. */
+/** Routes dead letters: they stay in the dead-letter queue, or are forwarded. */
 async function deadLetter(
   dependencies: BrokerDependencies,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const { forwardDeadLetteredMessagesTo: destination } = entity.description;
   if (destination === undefined || copies.length === 0) {
     return deadLettered(logOf(entity, 'deadLetter', partition), copies);
@@ -186,7 +186,7 @@ export async function forward(
   destination: string,
   copies: readonly Copy[],
   partition: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const target = await dependencies.entities.find(parseEntityPath(destination).key);
   const messages = copies.map(({ message }) => message);
   const obstacle =
@@ -202,12 +202,12 @@ export async function forward(
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
 }
 
-/** The deliveries of forwarded messages, whose own keys decide their partitions (semantics #P11). */
+/** Routes forwarded messages, whose own keys decide their partitions (semantics #P11). */
 async function enter(
   dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const arrived = await Promise.all(
     placesFor(dependencies, target, messages).map(({ place, messages: together }) =>
       enterAt(dependencies, target, place, together),
@@ -221,7 +221,7 @@ async function enterAt(
   target: Entity,
   first: Placement,
   messages: readonly Message[],
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   let place = first;
   for (;;) {
     try {
@@ -247,6 +247,6 @@ function dead({ sequence, message }: Copy, reason: DeadLetterReason): Copy {
   return { sequence, message: withReason(message, reason) };
 }
 
-function deadLettered(to: Log, copies: readonly Copy[]): readonly Delivery[] {
+function deadLettered(to: Log, copies: readonly Copy[]): readonly LogBatch[] {
   return copies.length === 0 ? [] : [{ to, copies }];
 }

@@ -73,9 +73,9 @@ export const append: Write = async (dependencies, { entity, now }, to, messages)
 /** Stores messages in their destinations. The sender gets no sequence numbers. */
 export const publish: Write = async (dependencies, { entity, now }, to, messages) =>
   await countingAttempt(dependencies, async (counting) => {
-    const deliveries = await route(counting, entity, messages, 'sent', to.partition);
+    const batches = await route(counting, entity, messages, 'sent', to.partition);
     const owner = logOf(entity, 'main', to.partition);
     const { condition } = to;
-    await dependencies.messages.publish({ owner, deliveries, enqueuedAt: now, condition });
+    await dependencies.messages.publish({ owner, batches, enqueuedAt: now, condition });
     return [];
   });

@@ -11,8 +11,8 @@ import {
 import type { OperationOutcome, TransactionOperation } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';
-import type { Delivery } from '../ports/deliveries.ts';
 import type { Reservation } from '../ports/duplicates.ts';
+import type { LogBatch } from '../ports/publication.ts';
 import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts';
 import { obstacleAt, withReason } from '../routing/obstacles.ts';
 import { route } from '../routing/route.ts';
@@ -221,7 +221,7 @@ export async function takeSends(
   sends: readonly EntitySend[],
   via: Via | undefined,
 ): Promise<TransactedSends> {
-  const deliveries = await Promise.all(
+  const batches = await Promise.all(
     sends
       .filter(({ routed }) => routed.length > 0)
       .map(({ entity, place, routed, log: { partition } }) =>
@@ -233,16 +233,16 @@ export async function takeSends(
       log,
       messages: appended.map(({ message }) => message),
     })),
-    deliveries: [...deliveries.flat(), ...(await deadLetterStuck(dependencies, sends, via))],
+    batches: [...batches.flat(), ...(await deadLetterStuck(dependencies, sends, via))],
   };
 }
 
-/** Deliveries of undeliverable messages to the transfer dead-letter queue of the entity through which they are sent. */
+/** The batch of undeliverable messages for the transfer dead-letter queue of the entity through which they are sent. */
 async function deadLetterStuck(
   dependencies: BrokerDependencies,
   sends: readonly EntitySend[],
   via: Via | undefined,
-): Promise<readonly Delivery[]> {
+): Promise<readonly LogBatch[]> {
   const messages = sends.flatMap(({ stuck }) => stuck);
   if (via === undefined || messages.length === 0) return [];
   const to = via.transferDeadLetters;

@@ -1,4 +1,4 @@
-import type { Forward } from '../../broker/ports/deliveries.ts';
+import type { Forward } from '../../broker/ports/publication.ts';
 import { surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';

@@ -1,4 +1,4 @@
-import type { Copy, Delivery } from '../../broker/ports/deliveries.ts';
+import type { Copy, LogBatch } from '../../broker/ports/publication.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { SLOTS_PER_BLOCK, sizeOf } from '../blocks/pack-blocks.ts';
@@ -14,20 +14,20 @@ export interface Chunk {
   readonly portions: readonly Portion[];
 }
 
-/** Some of the copies of a delivery. */
+/** Some of the copies of a batch. */
 export interface Portion {
-  readonly delivery: Delivery;
+  readonly batch: LogBatch;
   readonly copies: readonly Copy[];
 }
 
 /** The message that most logs get, for each number. */
 async function commonMessages(
   { workTurns }: StoreContext,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   peer: object,
 ): Promise<ReadonlyMap<bigint, Message>> {
   const counts = new Map<bigint, Map<Message, number>>();
-  for (const { copies } of deliveries) {
+  for (const { copies } of batches) {
     await workTurns.next(peer);
     for (const { sequence, message } of copies) {
       const ofNumber = counts.get(sequence) ?? new Map<Message, number>();
@@ -46,10 +46,10 @@ async function commonMessages(
 /** Cuts the messages of several logs into chunks, in turns of `peer`. */
 export async function cutChunks(
   context: StoreContext,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   peer: object,
 ): Promise<readonly Chunk[]> {
-  const messages = await commonMessages(context, deliveries, peer);
+  const messages = await commonMessages(context, batches, peer);
   const sorted = [...messages].sort(([a], [b]) => ascending(a, b));
   const chunks: { first: bigint; messages: Map<bigint, Message>; portions: Portion[] }[] = [];
   const chunkOf = new Map<bigint, number>();
@@ -68,10 +68,10 @@ export async function cutChunks(
     chunkOf.set(sequence, chunks.length - 1);
     bytes = fits ? bytes + size : size;
   }
-  for (const delivery of deliveries) {
+  for (const batch of batches) {
     await context.workTurns.next(peer);
-    const portions = groupBy(delivery.copies, ({ sequence }) => chunkOf.get(sequence));
-    for (const [i = -1, copies] of portions) chunks[i]?.portions.push({ delivery, copies });
+    const portions = groupBy(batch.copies, ({ sequence }) => chunkOf.get(sequence));
+    for (const [i = -1, copies] of portions) chunks[i]?.portions.push({ batch, copies });
   }
   return chunks;
 }

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../broker/ports/deliveries.ts';
+import type { LogBatch } from '../../broker/ports/publication.ts';
 import { assert } from '../../domain/assert.ts';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
@@ -42,14 +42,14 @@ const ALONE_MAX = 4;
  */
 export async function layOut(
   context: StoreContext,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   enqueuedAt: number,
   peer: object,
 ): Promise<readonly Placed[]> {
-  const families = new Map<string, Delivery[]>();
-  await forEachInTurns(context.workTurns, peer, deliveries, (delivery) => {
+  const families = new Map<string, LogBatch[]>();
+  await forEachInTurns(context.workTurns, peer, batches, (batch) => {
     // Each partition numbers its messages itself.
-    addTo(families, headerKey(delivery.to.counterId, delivery.to.partition).pk, delivery);
+    addTo(families, headerKey(batch.to.counterId, batch.to.partition).pk, batch);
   });
   const placed = await Promise.all(
     Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt, peer)),
@@ -59,14 +59,14 @@ export async function layOut(
 
 async function layOutFamily(
   context: StoreContext,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   enqueuedAt: number,
   peer: object,
 ): Promise<readonly Placed[]> {
-  const [first] = deliveries;
+  const [first] = batches;
   if (first === undefined) return [];
   const owner: Log = { ...first.to, entityId: first.to.counterId };
-  const chunks = await cutChunks(context, deliveries, peer);
+  const chunks = await cutChunks(context, batches, peer);
   const placed: (readonly Placed[])[] = [];
   await inParallel([...chunks.entries()], CHUNKS_AT_ONCE, async ([i, chunk]) => {
     placed[i] = await layOutChunk(context, owner, chunk, enqueuedAt, peer);
@@ -76,7 +76,7 @@ async function layOutFamily(
 
 /** The part of a chunk that one log gets. */
 interface Part {
-  readonly delivery: Delivery;
+  readonly batch: LogBatch;
   readonly messages: ReadonlyMap<bigint, Message>;
   readonly slots: ReadonlyMap<number, Slot>;
   readonly first: bigint;
@@ -108,7 +108,7 @@ async function layOutChunk(
   await forEachInTurns(workTurns, peer, parts, (part) => {
     const place = places.get(part);
     assert(place !== undefined, 'what each log gets has a place');
-    placed.push({ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) });
+    placed.push({ to: part.batch.to, block: blockOf(part, place, enqueuedAt) });
   });
   return placed;
 }
@@ -117,26 +117,26 @@ function isCommon({ messages }: Part, chunk: Chunk): boolean {
   return [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
 }
 
-function partOf({ delivery, copies }: Portion, enqueuedAt: number): Part {
+function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
   const [first] = copies.map(({ sequence }) => sequence).sort(ascending);
   assert(first !== undefined, 'a portion has copies');
   const slots = new Map<number, Slot>();
   const messages = new Map<bigint, Message>();
   for (const { sequence, message } of copies) {
     messages.set(sequence, message);
-    const expiresAt = expiryOf(message, delivery, enqueuedAt);
+    const expiresAt = expiryOf(message, batch, enqueuedAt);
     slots.set(
       Number(sequence - first),
       expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
     );
   }
-  return { delivery, messages, slots, first };
+  return { batch, messages, slots, first };
 }
 
 /** The end of the message's own time to live, limited by the entity's (semantics #A10). */
 function expiryOf(
   { timeToLiveMs }: Message,
-  { timeToLiveMsMax = Number.POSITIVE_INFINITY }: Delivery,
+  { timeToLiveMsMax = Number.POSITIVE_INFINITY }: LogBatch,
   enqueuedAt: number,
 ): number | undefined {
   if (timeToLiveMs === undefined) return undefined;
@@ -165,7 +165,7 @@ async function sharedPlaces(
     // Chunks are laid out at the same time, and each part may have many messages.
     await context.workTurns.next(peer);
     const { slots } = part;
-    const { to } = part.delivery;
+    const { to } = part.batch;
     const laid = layPayload(to, { slots, encoded, bytes, printedBytes, reference });
     const offset = Number(part.first - chunk.first);
     if (laid.parts.length === 0) {
@@ -199,7 +199,7 @@ const PIECE_BYTES = 380 * 1024;
  */
 function aloneFitting({ compression }: StoreContext, chunk: Chunk) {
   const encoded = new Map<string, Promise<Uint8Array>>();
-  return async ({ delivery: { to }, slots, messages, first }: Part): Promise<boolean> => {
+  return async ({ batch: { to }, slots, messages, first }: Part): Promise<boolean> => {
     if (messages.size === chunk.messages.size) return false;
     const key = [...messages.keys()].join();
     const known = encoded.get(key) ?? encodeMessages(sparse(messages, first), compression);
@@ -225,7 +225,7 @@ async function putShared(
 }
 
 async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace> {
-  const { to } = part.delivery;
+  const { to } = part.batch;
   const messages = [...part.messages.values()];
   const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
   const { payload, parts } = layPayload(to, {

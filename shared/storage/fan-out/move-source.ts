@@ -1,4 +1,4 @@
-import type { MoveSource, StoredBatch } from '../../broker/ports/deliveries.ts';
+import type { MoveSource, StoredBatch } from '../../broker/ports/publication.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';

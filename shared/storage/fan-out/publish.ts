@@ -1,4 +1,4 @@
-import type { Delivery, Publication } from '../../broker/ports/deliveries.ts';
+import type { LogBatch, Publication } from '../../broker/ports/publication.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
@@ -23,11 +23,11 @@ import { publishInSteps } from './publish-in-steps.ts';
  */
 export async function publish(
   context: StoreContext,
-  { owner, deliveries, enqueuedAt, source, condition }: Publication,
+  { owner, batches, enqueuedAt, source, condition }: Publication,
 ): Promise<void> {
   const peer = {};
   const { items, logs, announce } = await beforeStoring(
-    prepareDeliveries(context, deliveries, enqueuedAt, peer),
+    prepareBatches(context, batches, enqueuedAt, peer),
   );
   const ready = await readyItems(context, logs, context.clock.now(), peer);
   const conditions = prepareConditions(condition === undefined ? [] : [condition]);
@@ -54,7 +54,7 @@ export async function publish(
 }
 
 /** A prepared write that stores messages in many logs; their payloads are stored already. */
-export interface PreparedDeliveries extends PreparedWrite {
+export interface PreparedBatches extends PreparedWrite {
   readonly items: readonly Item[];
   /** The logs, each as often as it gets a block; sessions among them must still be added to the ready-session index. */
   readonly logs: readonly Log[];
@@ -62,14 +62,14 @@ export interface PreparedDeliveries extends PreparedWrite {
 }
 
 /** Prepares to store messages in many logs, in turns of `peer`, since there may be very many. */
-export async function prepareDeliveries(
+export async function prepareBatches(
   context: StoreContext,
-  deliveries: readonly Delivery[],
+  batches: readonly LogBatch[],
   enqueuedAt: number,
   peer: object,
-): Promise<PreparedDeliveries> {
+): Promise<PreparedBatches> {
   const { table, workTurns } = context;
-  const placed = await layOut(context, deliveries, enqueuedAt, peer);
+  const placed = await layOut(context, batches, enqueuedAt, peer);
   const items: Item[] = [];
   await forEachInTurns(workTurns, peer, placed, ({ to, block }) => {
     items.push(toBlockItem(to, block));

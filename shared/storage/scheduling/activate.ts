@@ -1,4 +1,4 @@
-import type { Forward } from '../../broker/ports/deliveries.ts';
+import type { Forward } from '../../broker/ports/publication.ts';
 import type { Block } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';

@@ -19,7 +19,7 @@ import { unknownOutcome } from '../dynamodb/errors.ts';
 import { itemSize } from '../dynamodb/item-size.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Table, Write } from '../dynamodb/table.ts';
-import { prepareDeliveries } from '../fan-out/publish.ts';
+import { prepareBatches } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import { whileLockedUnder } from '../sessions/session-item.ts';
@@ -129,10 +129,10 @@ interface PreparedSends {
 
 async function prepareSends(
   context: StoreContext,
-  { appended, deliveries }: TransactedSends,
+  { appended, batches }: TransactedSends,
   now: number,
 ): Promise<PreparedSends> {
-  const [appends, delivery] = await Promise.all([
+  const [appends, batch] = await Promise.all([
     Promise.all(
       appended.map(({ log, messages }) =>
         prepareAppend(context, log, messages, {
@@ -142,16 +142,16 @@ async function prepareSends(
         }),
       ),
     ),
-    prepareDeliveries(context, deliveries, now, {}),
+    prepareBatches(context, batches, now, {}),
   ]);
   // A session needs one index entry, however its messages arrive.
-  const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
+  const sessions = [...appends.flatMap((append) => append.sessions), ...batch.logs];
   const ready: PreparedWrite = {
     writes: newItems(await readyItems(context, sessions, now)),
     announce: () => wakeForSessions(context, sessions),
   };
   return {
-    parts: [...appends, delivery, ready],
+    parts: [...appends, batch, ready],
     numbers: appends.map(({ numbers }) => numbers),
     noteDueAgain: appends.map((append) => append.noteDueAgain),
   };

@@ -12,7 +12,7 @@ export interface Copy {
 }
 
 /** The messages of a publication for one log. */
-export interface Delivery {
+export interface LogBatch {
   readonly to: Log;
   readonly copies: readonly Copy[];
   /** The limit for a message's own time to live, ms. */
@@ -23,7 +23,7 @@ export interface Delivery {
 export interface Publication {
   /** The log in which an unfinished publication is stored, for the sweep to complete. */
   readonly owner: Log;
-  readonly deliveries: readonly Delivery[];
+  readonly batches: readonly LogBatch[];
   /** Epoch ms. */
   readonly enqueuedAt: number;
   /** The present place of the messages, from which the same transaction removes them. */
