@@ -27,7 +27,7 @@ export interface DocumentsWritten {
   /** The positions of the writes whose conditions failed; empty = the transaction took effect. */
   readonly refused: readonly number[];
   /** An earlier try may have taken effect, its answer lost, so a refusal proves nothing. */
-  readonly isRepeated: boolean;
+  readonly mayHaveHappened: boolean;
 }
 
 /** The outcome of a conditional write of one document, with the document that `ReturnValues` asks for. */
@@ -35,7 +35,7 @@ export interface DocumentWritten {
   readonly done: boolean;
   readonly document: Document | undefined;
   /** As in `DocumentsWritten`. */
-  readonly isRepeated: boolean;
+  readonly mayHaveHappened: boolean;
 }
 
 /**
@@ -156,8 +156,8 @@ export class DocumentTable {
     const outcome = await this.#requests.transact(writes.length, (tries) =>
       this.#client.send(tries.watch(new TransactWriteCommand(input))),
     );
-    if (outcome.done) return { refused: [], isRepeated: false };
-    return { refused: [...outcome.refused.keys()], isRepeated: outcome.isRepeated };
+    if (outcome.done) return { refused: [], mayHaveHappened: false };
+    return { refused: [...outcome.refused.keys()], mayHaveHappened: outcome.mayHaveHappened };
   }
 
   async #write(
@@ -165,7 +165,7 @@ export class DocumentTable {
   ): Promise<DocumentWritten> {
     const written = await this.#requests.write(send);
     return written.done
-      ? { done: true, document: written.item, isRepeated: false }
-      : { done: false, document: undefined, isRepeated: written.isRepeated };
+      ? { done: true, document: written.item, mayHaveHappened: false }
+      : { done: false, document: undefined, mayHaveHappened: written.mayHaveHappened };
   }
 }

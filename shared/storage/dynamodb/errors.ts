@@ -85,8 +85,11 @@ export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> 
 }
 
 /** Runs one try of a write. If the outcome of an earlier try is unknown, a failure becomes an unknown outcome too. */
-export async function nextTry<Value>(isUnheard: boolean, work: Promise<Value>): Promise<Value> {
-  return await (isUnheard ? afterStoring(work) : work);
+export async function nextTry<Value>(
+  mayHaveHappened: boolean,
+  work: Promise<Value>,
+): Promise<Value> {
+  return await (mayHaveHappened ? afterStoring(work) : work);
 }
 
 /** Whether an error means that the work may or may not have been done. */
@@ -114,8 +117,8 @@ export function orUnknown({ mayHaveHappened }: WriteTries, error: unknown): unkn
  */
 export function decided(outcome: {
   readonly done: boolean;
-  readonly isRepeated?: boolean;
+  readonly mayHaveHappened?: boolean;
 }): boolean {
-  if (!outcome.done && outcome.isRepeated === true) throw unknownOutcome();
+  if (!outcome.done && outcome.mayHaveHappened === true) throw unknownOutcome();
   return outcome.done;
 }

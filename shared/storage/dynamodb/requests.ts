@@ -31,7 +31,7 @@ export type Written<Item = Stored> =
       readonly done: false;
       readonly old: Stored | undefined;
       /** An earlier try of this write may have been carried out, its answer lost. */
-      readonly isRepeated: boolean;
+      readonly mayHaveHappened: boolean;
     };
 
 /** The outcome of a transaction: done, or the items whose conditions failed, by position. */
@@ -41,7 +41,7 @@ export type Transacted =
       readonly done: false;
       readonly refused: ReadonlyMap<number, Stored | undefined>;
       /** An earlier try may have been carried out, its answer lost. */
-      readonly isRepeated: boolean;
+      readonly mayHaveHappened: boolean;
     };
 
 /**
@@ -88,7 +88,7 @@ export class Requests {
         return { done: true, item: Attributes };
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, old: error.Item, isRepeated: tries.mayHaveHappened };
+          return { done: false, old: error.Item, mayHaveHappened: tries.mayHaveHappened };
         }
         if (isConflict(error)) continue;
         throw orUnknown(tries, error);
@@ -107,11 +107,11 @@ export class Requests {
         return { done: true };
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
-        const isRepeated = tries.mayHaveHappened;
+        const { mayHaveHappened } = tries;
         const refused = refusedItems(error);
-        if (refused.size > 0) return { done: false, refused, isRepeated };
+        if (refused.size > 0) return { done: false, refused, mayHaveHappened };
         // The next command would have another token, and could undo what was done since the first took effect.
-        if (isRepeated) throw unknownOutcome(error);
+        if (mayHaveHappened) throw unknownOutcome(error);
         if (!isTransient(error)) throw toBrokerError(error);
       }
     }

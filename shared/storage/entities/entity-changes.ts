@@ -57,8 +57,8 @@ export class EntityChanges {
       if ('error' in looked || !looked.value) throw written.error;
       return true;
     }
-    const { refused, isRepeated } = written.value;
-    return refused.length === 0 || (isRepeated && (await isThere()));
+    const { refused, mayHaveHappened } = written.value;
+    return refused.length === 0 || (mayHaveHappened && (await isThere()));
   }
 }
 

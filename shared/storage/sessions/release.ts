@@ -83,7 +83,7 @@ function requireGone(
   { clock }: StoreContext,
 ): void {
   if (written.done) return;
-  if (!written.isRepeated) throw sessionLockLost();
+  if (!written.mayHaveHappened) throw sessionLockLost();
   const lock = written.old && liveLock(parseSession(written.old), session, clock.now());
   if (lock !== undefined && isSame(lock.token, token)) throw unknownOutcome();
 }
@@ -142,7 +142,7 @@ async function unlock(
         ExpressionAttributeValues: values,
       }),
     );
-    if (written.done || written.isRepeated) return { written, isForgotten: true };
+    if (written.done || written.mayHaveHappened) return { written, isForgotten: true };
   }
   const released = await remembered(context, session, [...known.released, lockIdOf(token)]);
   const releasing = table.update(sessionKey(session), {

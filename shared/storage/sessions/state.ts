@@ -84,22 +84,22 @@ async function writeState(
   const now = context.clock.now();
   const { condition, values } = whileHeld(token, session, now);
   let stamp = now;
-  let isUnheard = false;
+  let mayHaveHappened = false;
   for (let tries = 0; ; tries++) {
-    await nextTry(isUnheard, pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX));
+    await nextTry(mayHaveHappened, pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX));
     const stamped = { ...values, ':stamp': { N: String(stamp) } };
     const writing = context.table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
       ReturnValues: 'ALL_OLD',
       ...change(state.bytes, state.reference, stamped),
     });
-    const written: Written = await nextTry(isUnheard, writing);
+    const written: Written = await nextTry(mayHaveHappened, writing);
     if (written.done || written.old === undefined) return written;
-    isUnheard ||= written.isRepeated;
+    mayHaveHappened ||= written.mayHaveHappened;
     const { lock } = parseSession(written.old);
     const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
-    if (!isHeld || current < stamp) return { ...written, isRepeated: isUnheard };
+    if (!isHeld || current < stamp) return { ...written, mayHaveHappened: mayHaveHappened };
     stamp = current + 1;
   }
 }

@@ -48,7 +48,7 @@ export async function transact(
     await noteDueAgain(context, sends);
     return attempt.outcomes;
   }
-  if (outcome.isRepeated) throw unknownOutcome();
+  if (outcome.mayHaveHappened) throw unknownOutcome();
   const { record, session } = attempt;
   const answer = record && outcome.refused.get(record);
   if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
