@@ -140,7 +140,7 @@ export async function prepareAppend(
         announced.add(to);
       }
     },
-    refused: () => {
+    onRefused: () => {
       for (const { payload } of packed) {
         context.background(() => releasePayload(table, log, payload));
       }

@@ -15,9 +15,9 @@ export interface PreparedWrite {
    */
   readonly announce?: () => void | Promise<void>;
   /** Called once the writes took effect. */
-  readonly done?: () => void;
+  readonly onDone?: () => void;
   /** Deletes what was stored for the writes, once they certainly never take effect. */
-  readonly refused?: () => void;
+  readonly onRefused?: () => void;
 }
 
 /** The outcome of prepared writes, which take effect all or none. */
@@ -45,10 +45,10 @@ export async function run(table: Table, prepared: readonly PreparedWrite[]): Pro
     for (const one of isRefused ? [] : prepared) await one.announce?.();
   }
   if (outcome.done) {
-    for (const one of prepared) one.done?.();
+    for (const one of prepared) one.onDone?.();
     return outcome;
   }
-  if (isRefused) for (const one of prepared) one.refused?.();
+  if (isRefused) for (const one of prepared) one.onRefused?.();
   const owners = prepared.flatMap((one) => one.writes.map(() => one));
   const refused = new Map<PreparedWrite, Item | undefined>();
   for (const [position, item] of outcome.refused) {

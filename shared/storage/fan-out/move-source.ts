@@ -36,7 +36,7 @@ export function prepareRemoval(
 ): PreparedWrite {
   return {
     writes: taken.map(({ block, slots }) => removalOf(log, block, slots)),
-    done: () => {
+    onDone: () => {
       for (const { block, slots } of taken) {
         if (slots.length < block.slots.size) continue;
         background(() => releasePayload(table, log, block.payload));

@@ -147,7 +147,7 @@ async function begin(
     // An earlier try of the same write may have taken effect; the progress shows it.
     const done = await afterStoring(progressOf(table, intent));
     if (done === undefined || done === PREPARED) throw unknownOutcome();
-    for (const one of removal) one.done?.();
+    for (const one of removal) one.onDone?.();
     return 'begun';
   }
   return [...outcome.refused.keys()].every((one) => one === progress) ? 'tooLate' : 'superseded';

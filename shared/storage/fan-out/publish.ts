@@ -34,7 +34,7 @@ export async function publish(
   const removal = source === undefined ? [] : [prepareRemoval(context, source)];
   const isAlone = items.length === 1 && conditions.length + removal.length === 0;
   const all = isAlone ? items : [...items, ...ready];
-  // Without `refused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write, not
+  // Without `onRefused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write, not
   // one for each block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
   if (fitsTransaction(context.table, parts.flatMap(({ writes }) => writes).length)) {
@@ -85,7 +85,7 @@ export async function prepareBatches(
       );
       wakeForSessions(context, logs);
     },
-    refused: () => {
+    onRefused: () => {
       for (const { to, block } of placed) {
         context.background(() => releasePayload(table, to, block.payload));
       }

@@ -144,11 +144,11 @@ async function resubmitSlots(
       for (const { log, arrival } of arrivals) announce(context, log, arrival);
       wakeForSessions(context, logs);
     },
-    done: () => {
+    onDone: () => {
       if (slots.length < block.slots.size) return;
       context.background(() => releasePayload(table, from, block.payload));
     },
-    refused: () => {
+    onRefused: () => {
       for (const { payload } of packed) {
         context.background(() => releasePayload(table, to, payload));
       }

@@ -160,7 +160,7 @@ async function activateTogether(
       for (const { to, arrival } of arrivals) announce(context, to, arrival);
       wakeForSessions(context, logs);
     },
-    refused: () => {
+    onRefused: () => {
       for (const { payload, parts } of packed) {
         if (parts.length > 0) context.background(() => releasePayload(table, log, payload));
       }

@@ -107,11 +107,11 @@ export async function prepareMove(
     announce: () => {
       for (const one of arrivals) announce(context, one.to, one.arrived);
     },
-    done: () => {
+    onDone: () => {
       if (isWhole && !mayTakePayload)
         context.background(() => releasePayload(table, log, block.payload));
     },
-    refused: () => {
+    onRefused: () => {
       if (mayTakePayload) return;
       for (const one of arrivals) {
         context.background(() => releasePayload(table, one.to, one.arrived.payload));

@@ -55,8 +55,8 @@ export async function prepareSettlements(
       if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
       announceReturn(context, log);
     },
-    done: () => {
-      prepared.done?.();
+    onDone: () => {
+      prepared.onDone?.();
       if (held.some(({ action }) => action.kind === 'complete'))
         context.sizeEstimate.noteRemoval(log);
     },

@@ -269,7 +269,7 @@ async function orCleanUp<Value>(
   try {
     return await work();
   } catch (error) {
-    for (const part of parts) part.refused?.();
+    for (const part of parts) part.onRefused?.();
     throw error;
   }
 }

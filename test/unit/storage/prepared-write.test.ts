@@ -19,7 +19,7 @@ function startTable() {
 /** A prepared write that records the calls of the runner. */
 function prepared(name: string, writes: readonly Write[], calls: string[]): PreparedWrite {
   const note = (what: string) => () => void calls.push(`${name} ${what}`);
-  return { writes, announce: note('announce'), done: note('done'), refused: note('refused') };
+  return { writes, announce: note('announce'), onDone: note('done'), onRefused: note('refused') };
 }
 
 const put = (sk: string, condition = {}): Write => ({ put: key(sk), ...condition });
