@@ -27,12 +27,8 @@ export async function deleteMessages(
   }
   if (sessionId !== undefined) {
     const log = sessionLog(entity, sessionId);
-    const rules = await dependencies.sessions.rulesOf(log);
-    return await dependencies.messages.removeBefore(
-      log,
-      request,
-      sessionPolicy(entity, log, rules),
-    );
+    const lock = await dependencies.sessions.lockStateOf(log);
+    return await dependencies.messages.removeBefore(log, request, sessionPolicy(entity, log, lock));
   }
   const policy = policyOf(entity, path.subQueue, 0);
   return await dependencies.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);

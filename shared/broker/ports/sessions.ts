@@ -1,6 +1,6 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
-import type { SessionRules } from '../../domain/blocks/session.ts';
+import type { SessionLockState } from '../../domain/blocks/session.ts';
 import type { ListSessionsOptions } from '../session-types.ts';
 
 /** A session that was just locked. */
@@ -33,10 +33,10 @@ export interface SessionStore {
    * none.
    */
   acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined>;
-  /** The rules for a session's messages now. */
-  rulesOf(session: Log): Promise<SessionRules>;
-  /** The same for the holder of a lock. */
-  held(session: Log, token: Uint8Array): Promise<SessionRules>;
+  /** The state of a session's lock now. */
+  lockStateOf(session: Log): Promise<SessionLockState>;
+  /** The same for the holder of the lock. */
+  held(session: Log, token: Uint8Array): Promise<SessionLockState>;
   /** Renews the lock; returns its new end, epoch ms. */
   renew(session: Log, token: Uint8Array, lockMs: number): Promise<number>;
   /** Ends the lock. Messages that were not settled count no failed delivery (semantics #94). */

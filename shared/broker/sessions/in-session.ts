@@ -5,7 +5,7 @@ import {
   isOfSessionLock,
   isSessionLockLost,
   parseSessionToken,
-  type SessionRules,
+  type SessionLockState,
   sessionLockLost,
   sessionRequired,
   sessionsNotSupported,
@@ -56,7 +56,7 @@ export function sessionLog(entity: Entity, sessionId: string): Log {
 }
 
 /** The policy for a session's messages. */
-export function sessionPolicy(entity: Receivable, log: Log, session: SessionRules): LogPolicy {
+export function sessionPolicy(entity: Receivable, log: Log, session: SessionLockState): LogPolicy {
   const policy = policyOf(entity, 'main', log.partition);
   return { ...policy, rules: { ...policy.rules, session } };
 }
@@ -70,8 +70,8 @@ export async function heldSession(
 ): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
   requireSessionFits(entity, path, sessionId);
   const log = sessionLog(entity, sessionId);
-  const rules = await dependencies.sessions.held(log, parseSessionToken(lockToken));
-  return { log, policy: sessionPolicy(entity, log, rules) };
+  const lock = await dependencies.sessions.held(log, parseSessionToken(lockToken));
+  return { log, policy: sessionPolicy(entity, log, lock) };
 }
 
 /**
@@ -130,14 +130,14 @@ export async function settleInSession(
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   const log = sessionLog(entity, sessionId);
-  const rules = await dependencies.sessions.rulesOf(log);
+  const lock = await dependencies.sessions.lockStateOf(log);
   const outcomes: SettlementOutcome[] = [];
   const admitted = settlements.flatMap(({ lockToken, action }, place) => {
     try {
       requireAction(path, action);
       if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
       const token = parseLockToken(lockToken);
-      const lockId = rules.holder?.lockId;
+      const lockId = lock.holder?.lockId;
       if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();
       return [{ place, settlement: { token, action } }];
     } catch (error) {
@@ -149,7 +149,7 @@ export async function settleInSession(
   const refusals = await dependencies.messages.settle(
     log,
     admitted.map(({ settlement }) => settlement),
-    sessionPolicy(entity, log, rules),
+    sessionPolicy(entity, log, lock),
   );
   for (const [i, { place }] of admitted.entries()) {
     const refusal = refusals[i];

@@ -164,15 +164,15 @@ async function heldSessionOf(
   settlements: readonly TransactedSettlement[],
 ): Promise<Pick<TransactedSettlements, 'log' | 'policy'>> {
   const log = sessionLog(entity, sessionId);
-  const rules = await dependencies.sessions.rulesOf(log);
-  const lockId = rules.holder?.lockId;
+  const lock = await dependencies.sessions.lockStateOf(log);
+  const lockId = lock.holder?.lockId;
   for (const { token, action, place } of settlements) {
     requireInSession(action);
     if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) {
       throw sessionLockLost().ofOperation(place);
     }
   }
-  return { log, policy: sessionPolicy(entity, log, rules) };
+  return { log, policy: sessionPolicy(entity, log, lock) };
 }
 
 /** Throws InvalidOperation for a renewal or a delay, which messages of a session do not have. */

@@ -14,7 +14,7 @@ export const LOCK_ID_BYTES = 5;
 export const SESSION_TOKEN_BYTES = 16;
 
 /** The state of a session's lock, which decides whether its messages are locked. */
-export interface SessionRules {
+export interface SessionLockState {
   /** The live session lock; absent = the session is not locked. `lockedUntil` is epoch ms. */
   readonly holder?: { readonly lockId: Uint8Array; readonly lockedUntil: number };
   /** Ids of released locks, latest last. A delivery under one of them that was not settled did not fail. */
@@ -22,7 +22,7 @@ export interface SessionRules {
 }
 
 /** A session that is not locked and whose locks were never released. */
-export const UNLOCKED_SESSION: SessionRules = { released: [] };
+export const UNLOCKED_SESSION: SessionLockState = { released: [] };
 
 /**
  * How many ids of released locks a session keeps: the latest, and those under which unsettled messages are
@@ -76,7 +76,7 @@ export function isOfSessionLock(tag: Uint8Array, lockId: Uint8Array): boolean {
 }
 
 /** Whether a message was received under a session lock that was released since. */
-export function wasReleased(tag: Uint8Array | undefined, session: SessionRules): boolean {
+export function wasReleased(tag: Uint8Array | undefined, session: SessionLockState): boolean {
   return tag !== undefined && session.released.some((lockId) => isOfSessionLock(tag, lockId));
 }
 

@@ -1,5 +1,5 @@
 import { isOfEpoch } from './lock-token.ts';
-import { isOfSessionLock, type SessionRules, wasReleased } from './session.ts';
+import { isOfSessionLock, type SessionLockState, wasReleased } from './session.ts';
 
 /**
  * The state of one message in its block. A message that is gone has no slot. The pure functions in this file
@@ -36,7 +36,7 @@ export interface SlotRules {
   readonly isDeadLetter: boolean;
   readonly maxDeliveryCount: number;
   /** Set if messages are stored by session: the session's lock then decides, not `heldUntil` of the slot. */
-  readonly session?: SessionRules;
+  readonly session?: SessionLockState;
 }
 
 /** The rules that decide whether a lock is live. */

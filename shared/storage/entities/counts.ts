@@ -2,7 +2,7 @@ import type { EntityCounts, MessageCounts } from '../../broker/ports/management.
 import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
-import { type SessionRules, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
+import { type SessionLockState, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
@@ -107,7 +107,7 @@ export class DynamoCounts implements EntityCounts {
       ConsistentRead: true,
     });
     for await (const item of items) {
-      tally = add(tally, tallyOf(item, rules && inSessionOf(item, rules, sessions?.rules), now));
+      tally = add(tally, tallyOf(item, rules && inSessionOf(item, rules, sessions?.locks), now));
     }
     return tally;
   }
@@ -184,7 +184,7 @@ function add(a: Tally, b: Tally): Tally {
 function inSessionOf(
   item: Item,
   rules: BlockRules,
-  sessions: ReadonlyMap<string, SessionRules> | undefined,
+  sessions: ReadonlyMap<string, SessionLockState> | undefined,
 ): BlockRules {
   const sessionId = sessionOf(item['sk']?.S ?? '');
   if (sessions === undefined || sessionId === undefined) return rules;

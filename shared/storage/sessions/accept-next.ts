@@ -23,8 +23,8 @@ import {
 import { isEmptySession } from './release.ts';
 import {
   liveLock,
+  lockStateFrom,
   readSession,
-  rulesFrom,
   type Session,
   type SessionLock,
 } from './session-item.ts';
@@ -210,7 +210,7 @@ async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
     return false;
   }
   const { policy } = request;
-  const rules = { ...policy.rules, session: rulesFrom(known, session, now) };
+  const rules = { ...policy.rules, session: lockStateFrom(known, session, now) };
   if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
   if (isRemovable(entry, known, now)) await forget(context, session, entry, known);
   return false;

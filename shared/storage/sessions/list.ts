@@ -2,7 +2,7 @@ import type { ListSessionsOptions } from '../../broker/session-types.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
-import type { SessionRules } from '../../domain/blocks/session.ts';
+import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { addReady, readReady } from './ready-index.ts';
-import { parseSession, readSession, rulesFrom } from './session-item.ts';
+import { lockStateFrom, parseSession, readSession } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
 /** Sort keys of sessions begin with a slash; this sorts after all of them. */
@@ -116,7 +116,7 @@ async function isActive(
 ): Promise<boolean> {
   const log = inSession(partition, sessionId);
   const now = clock.now();
-  const session = rulesFrom(await readSession(table, log), log, now);
+  const session = lockStateFrom(await readSession(table, log), log, now);
   const { free, nextFreeAt } = surveyBlock(block, { ...rules, session }, now);
   return free.length > 0 || nextFreeAt !== undefined;
 }
@@ -130,9 +130,9 @@ function keyOf(item: Item): string {
   return item['sk']?.S ?? '';
 }
 
-/** All sessions of a partition: their rules, and the bytes of their states. */
+/** All sessions of a partition: the states of their locks, and the bytes of their states. */
 export interface SessionsOverview {
-  readonly rules: ReadonlyMap<string, SessionRules>;
+  readonly locks: ReadonlyMap<string, SessionLockState>;
   readonly stateBytes: number;
 }
 
@@ -142,14 +142,14 @@ export async function readAllSessions(
   partition: Log,
 ): Promise<SessionsOverview> {
   const now = context.clock.now();
-  const rules = new Map<string, SessionRules>();
+  const locks = new Map<string, SessionLockState>();
   let stateBytes = 0;
   for await (const item of itemsOf(context, sessionsCollection(partition))) {
     const session = parseSession(item);
-    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(session, partition, now));
+    locks.set(sessionOf(keyOf(item)) ?? '', lockStateFrom(session, partition, now));
     stateBytes += session.state?.bytes ?? 0;
   }
-  return { rules, stateBytes };
+  return { locks, stateBytes };
 }
 
 async function* itemsOf(

@@ -3,7 +3,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import {
   lockIdOf,
   SESSION_TOKEN_BYTES,
-  type SessionRules,
+  type SessionLockState,
   sessionLockLost,
   sessionToken,
 } from '../../domain/blocks/session.ts';
@@ -14,9 +14,9 @@ import type { StoreContext } from '../store-context.ts';
 import { deleteLockEntry, newLockEntry, putLockEntry } from './ready-index.ts';
 import {
   liveLock,
+  lockStateFrom,
   parseSession,
   readSession,
-  rulesFrom,
   type Session,
   whileHeld,
 } from './session-item.ts';
@@ -109,16 +109,16 @@ function requireHeld(known: Session, session: Log, token: Uint8Array, now: numbe
   if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
 }
 
-/** The rules for the messages of a session whose lock the caller holds. Throws SessionLockLost. */
+/** The state of a session's lock, which the caller holds. Throws SessionLockLost. */
 export async function held(
   context: StoreContext,
   session: Log,
   token: Uint8Array,
-): Promise<SessionRules> {
+): Promise<SessionLockState> {
   const known = await readSession(context.table, session);
   const now = context.clock.now();
   requireHeld(known, session, token, now);
-  return rulesFrom(known, session, now);
+  return lockStateFrom(known, session, now);
 }
 
 /** Renews the lock and returns its end, epoch ms. One write unit. Throws SessionLockLost. */

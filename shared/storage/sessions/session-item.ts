@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Log } from '../../domain/blocks/log.ts';
-import { LOCK_ID_BYTES, lockIdOf, type SessionRules } from '../../domain/blocks/session.ts';
+import { LOCK_ID_BYTES, lockIdOf, type SessionLockState } from '../../domain/blocks/session.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 
@@ -96,8 +96,8 @@ export function liveLock({ lock }: Session, log: Log, now: number): SessionLock 
   return lock.epoch === log.sessions?.epoch ? lock : undefined;
 }
 
-/** The rules for the messages of a session. */
-export function rulesFrom(session: Session, log: Log, now: number): SessionRules {
+/** The state of a session's lock at `now`, as its item shows it. */
+export function lockStateFrom(session: Session, log: Log, now: number): SessionLockState {
   const lock = liveLock(session, log, now);
   const { released } = session;
   if (lock === undefined) return { released };

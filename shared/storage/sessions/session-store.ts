@@ -2,7 +2,7 @@ import type { SessionStore } from '../../broker/ports/sessions.ts';
 import { bindAll } from '../../domain/bind-all.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
-import type { SessionRules } from '../../domain/blocks/session.ts';
+import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { FIRST_READY } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -11,7 +11,7 @@ import { addMissingSessions, listSessions } from './list.ts';
 import { accept, held, renewSession } from './lock.ts';
 import { readReady } from './ready-index.ts';
 import { release } from './release.ts';
-import { readSession, rulesFrom } from './session-item.ts';
+import { lockStateFrom, readSession } from './session-item.ts';
 import { setState, state } from './state.ts';
 
 /** How many sessions with ended locks are read before a dead-letter queue is. */
@@ -27,7 +27,7 @@ export interface SweptSessionStore extends SessionStore {
 
 const VERBS = {
   accept,
-  rulesOf,
+  lockStateOf,
   held,
   renew: renewSession,
   release,
@@ -51,8 +51,11 @@ export function createSessionStore(context: StoreContext): SweptSessionStore {
   };
 }
 
-async function rulesOf({ table, clock }: StoreContext, session: Log): Promise<SessionRules> {
-  return rulesFrom(await readSession(table, session), session, clock.now());
+async function lockStateOf(
+  { table, clock }: StoreContext,
+  session: Log,
+): Promise<SessionLockState> {
+  return lockStateFrom(await readSession(table, session), session, clock.now());
 }
 
 async function deadLetterLapsedSessions(
@@ -84,6 +87,6 @@ async function deadLetterLapsedIn(
   session: Log,
   policy: LogPolicy,
 ): Promise<boolean> {
-  const rules = { ...policy.rules, session: await rulesOf(context, session) };
+  const rules = { ...policy.rules, session: await lockStateOf(context, session) };
   return await deadLetterLapsed(context, session, { ...policy, rules });
 }
