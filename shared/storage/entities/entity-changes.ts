@@ -26,10 +26,10 @@ export class EntityChanges {
    * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown outcome,
    * because a client that repeats the call and gets the answer that the change is made relies on it.
    */
-  async madeKnown(key: string, change: () => Promise<boolean>): Promise<boolean> {
+  async changeEverywhere(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
     try {
-      isRefused = !(await this.forgotten(key, change));
+      isRefused = !(await this.changeAndForget(key, change));
       return !isRefused;
     } finally {
       if (!isRefused) await this.#settings.leasesEnded();
@@ -37,7 +37,7 @@ export class EntityChanges {
   }
 
   /** Makes a change and drops the old state from this process's caches; other processes may use it for a lease. */
-  async forgotten(key: string, change: () => Promise<boolean>): Promise<boolean> {
+  async changeAndForget(key: string, change: () => Promise<boolean>): Promise<boolean> {
     try {
       return await change();
     } finally {
@@ -49,7 +49,10 @@ export class EntityChanges {
    * Whether a transaction took effect. After an unknown outcome, `isThere` reads whether it did. Throws ServiceTimeout if
    * that fails too.
    */
-  async made(writes: readonly DocumentWrite[], isThere: () => Promise<boolean>): Promise<boolean> {
+  async commit(
+    writes: readonly DocumentWrite[],
+    isThere: () => Promise<boolean>,
+  ): Promise<boolean> {
     const written = await outcomeOf(this.#settings.table.transact(writes));
     if ('error' in written) {
       if (!isUnknownOutcome(written.error)) throw written.error;

@@ -113,10 +113,10 @@ export class DynamoEntityStore implements EntityStore {
     ];
     const isThere = async () => (await this.read(key))?.id === id;
     const write = (also: readonly DocumentWrite[]) =>
-      this.changes.made([...writes, ...also], isThere);
+      this.changes.commit([...writes, ...also], isThere);
     const isCreated =
       place.topic === undefined
-        ? await this.changes.forgotten(key, () => write([]))
+        ? await this.changes.changeAndForget(key, () => write([]))
         : await this.#subscribe(key, place.topic, write);
     if (!isCreated) throw await this.#whyNotCreated(key);
     return entity;
@@ -133,8 +133,8 @@ export class DynamoEntityStore implements EntityStore {
     const create = (which: 'first' | 'any') => () => write([topicCheck(at, topic, which)]);
     // No process remembers the subscriptions of a topic that never had one, so no lease has to end.
     const isFirst =
-      topic.neverSubscribed && (await this.changes.forgotten(topic.key, create('first')));
-    return isFirst || (await this.changes.madeKnown(key, create('any')));
+      topic.neverSubscribed && (await this.changes.changeAndForget(topic.key, create('first')));
+    return isFirst || (await this.changes.changeEverywhere(key, create('any')));
   }
 
   async #whyNotCreated(key: string): Promise<BrokerError> {
@@ -186,7 +186,9 @@ export class DynamoEntityStore implements EntityStore {
       ...more,
     ];
     const isThere = async () => isSame(await this.read(entity.key), changed);
-    if (!(await this.changes.madeKnown(entity.key, () => this.changes.made(writes, isThere)))) {
+    if (
+      !(await this.changes.changeEverywhere(entity.key, () => this.changes.commit(writes, isThere)))
+    ) {
       throw await this.#whyNotReplaced(entity);
     }
     return changed;
@@ -204,7 +206,7 @@ export class DynamoEntityStore implements EntityStore {
     let current: Entity | undefined = entity;
     for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
       const seen = current;
-      if (await this.changes.madeKnown(key, () => this.#remove(seen, now, ANY_TIME))) return;
+      if (await this.changes.changeEverywhere(key, () => this.#remove(seen, now, ANY_TIME))) return;
       // The entity was purged meanwhile, so there are more messages to delete than were read.
       current = await this.read(key);
     }
@@ -216,7 +218,9 @@ export class DynamoEntityStore implements EntityStore {
    * or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.changes.forgotten(entity.key, () => this.#remove(entity, now, idleSince));
+    return await this.changes.changeAndForget(entity.key, () =>
+      this.#remove(entity, now, idleSince),
+    );
   }
 
   async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {
@@ -235,7 +239,7 @@ export class DynamoEntityStore implements EntityStore {
       }),
     ];
     const isGone = async () => (await this.read(entity.key))?.id !== entity.id;
-    return await this.changes.made(writes, isGone);
+    return await this.changes.commit(writes, isGone);
   }
 
   /** Stores a use. One write unit. Throws MessagingEntityNotFound. */

@@ -81,8 +81,8 @@ export class DynamoRuleStore implements RuleStore {
       },
     };
     const isGone = async () => (await this.read(subscription, name)) === undefined;
-    const isRemoved = await this.#entities.changes.madeKnown(subscription.key, () =>
-      this.#entities.changes.made([removal], isGone),
+    const isRemoved = await this.#entities.changes.changeEverywhere(subscription.key, () =>
+      this.#entities.changes.commit([removal], isGone),
     );
     if (!isRemoved) throw notFound(subscription, name);
   }
@@ -94,8 +94,8 @@ export class DynamoRuleStore implements RuleStore {
         await this.read(subscription, stored.rule.name),
         ruleOf(toDocument(stored)),
       );
-    return this.#entities.changes.madeKnown(subscription.key, () =>
-      this.#entities.changes.made([this.#put(subscription, stored, condition)], isThere),
+    return this.#entities.changes.changeEverywhere(subscription.key, () =>
+      this.#entities.changes.commit([this.#put(subscription, stored, condition)], isThere),
     );
   }
 
