@@ -15,7 +15,7 @@ import { headerKey } from '../schema/message-keys.ts';
  */
 export interface PartitionHeader {
   readonly nextDueAt: number | undefined;
-  readonly scheduledTimes: number;
+  readonly scheduledCount: number;
   readonly sentAt: number | undefined;
   readonly bytesIn: number;
 }
@@ -26,7 +26,7 @@ export async function readPartitionHeader(table: Table, log: Log): Promise<Parti
   if (item === undefined) throw gone();
   return {
     nextDueAt: item['w']?.N === undefined ? undefined : Number(item['w'].N),
-    scheduledTimes: Number(item['y']?.N ?? 0),
+    scheduledCount: Number(item['y']?.N ?? 0),
     sentAt: item['a']?.N === undefined ? undefined : Number(item['a'].N),
     bytesIn: Number(item['z']?.N ?? 0),
   };
@@ -109,7 +109,7 @@ export async function raiseNextDue(
     UpdateExpression: nextDueAt === undefined ? 'REMOVE w' : 'SET w = :next',
     ConditionExpression: 'y = :times AND w = :seen',
     ExpressionAttributeValues: {
-      ':times': { N: String(seen.scheduledTimes) },
+      ':times': { N: String(seen.scheduledCount) },
       ':seen': { N: String(seen.nextDueAt ?? 0) },
       ...(nextDueAt === undefined ? {} : { ':next': { N: String(nextDueAt) } }),
     },
