@@ -1,7 +1,7 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, hasForwarding, partitionNumbers } from '../../domain/entities/entity.ts';
+import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy, StoredBatch } from '../ports/publication.ts';
@@ -72,7 +72,7 @@ export async function sendOn(
   entity: Entity,
   partitions: readonly number[],
 ): Promise<void> {
-  if (!hasForwarding(entity)) return;
+  if (!forwardsAnything(entity)) return;
   for (const partition of partitions) {
     try {
       await forwardPending(dependencies, entity, [partition]);
@@ -91,7 +91,7 @@ export async function beginForwarding(
   dependencies: BrokerDependencies,
   entity: Entity,
 ): Promise<void> {
-  if (!hasForwarding(entity)) return;
+  if (!forwardsAnything(entity)) return;
   const partitions = partitionNumbers(entity);
   for (const partition of partitions) {
     dependencies.messages.leaveToSweep(logOf(entity, 'main', partition));

@@ -42,7 +42,7 @@ export function isOfKind<Kind extends EntityDescription['kind']>(
 }
 
 /** Whether an entity forwards its messages, or its dead letters, or both (semantics #121, #128). */
-export function hasForwarding({ description }: Pick<Entity, 'description'>): boolean {
+export function forwardsAnything({ description }: Pick<Entity, 'description'>): boolean {
   if (description.kind === 'topic') return false;
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;

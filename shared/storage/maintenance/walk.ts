@@ -1,6 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
-import { type Entity, hasForwarding, partitionNumbers } from '../../domain/entities/entity.ts';
+import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/entities/entity.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { noteEarliestDue } from '../scheduling/next-due.ts';
 import { removeIdle } from './idle-entities.ts';
@@ -36,7 +36,7 @@ const WALKS: readonly Walk[] = [
     // Messages are forwarded at once or by due work; this walk finds those that a crash left.
     name: 'hourly',
     everyMs: HOUR,
-    concerns: hasForwarding,
+    concerns: forwardsAnything,
     isLong: true,
     visits: [
       (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),

@@ -29,7 +29,7 @@ export const SWEEP: readonly Mutant[] = [
   {
     name: 'the hourly walk visits no entity that forwards',
     room: 'storage',
-    find: 'concerns: hasForwarding,',
+    find: 'concerns: forwardsAnything,',
     replace: 'concerns: () => false,',
     harm: 'A dead letter never arrives where it is forwarded to.',
     needs:
