@@ -64,8 +64,8 @@ test('#98 #99 the pages of a list join without a gap', async (t) => {
   for (let i = 0; i < ids.length; i += 40) {
     await fixture.sendBatch(ids.slice(i, i + 40).map((id) => inSession(id, 'x')));
   }
-  // One session with many messages must not hide the sessions after it.
-  for (let i = 0; i < 2; i++) {
+  // One session with many messages, in more than a page of blocks, must not hide the sessions after it.
+  for (let i = 0; i < 8; i++) {
     const many = Array.from({ length: 500 }, (_, n) => inSession('s100', `${n}`.padEnd(300, 'x')));
     await fixture.sendBatch(many);
   }
