@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ServiceBusClient } from '@azure/service-bus';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
+import { isMore } from '../../runner/more.ts';
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
 import { ROOT_KEY } from '../../support/start-broker.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
@@ -18,9 +19,10 @@ import type { Keys } from './fuzz-conversation.ts';
  */
 
 const SEED = seedOfRun();
-const CONNECTIONS = Number(process.env['DYNABUS_FUZZ_CONNECTIONS'] ?? 600);
+const CONNECTIONS = Number(process.env['DYNABUS_FUZZ_CONNECTIONS'] ?? (isMore() ? 600 : 200));
 const AT_ONCE = 40;
-const BATCH = 300;
+/** `npm test` checks the memory twice, too. */
+const BATCH = isMore() ? 300 : 100;
 /** Memory that work under way and filling caches may hold at a check. */
 const GROWTH_MB_MAX = 25;
 const FREE_MS_MAX = 20_000;

@@ -8,6 +8,7 @@ import { encode } from '../../../amqp/wire/encode.ts';
 import { encodeFrame, protocolHeader } from '../../../amqp/wire/frames.ts';
 import { type Performative, writePerformative } from '../../../amqp/wire/performatives.ts';
 import { described, list, str } from '../../../amqp/wire/value.ts';
+import { isMore } from '../../runner/more.ts';
 import { RawAmqp, type Said } from '../../support/raw-amqp.ts';
 import { ROOT_KEY } from '../../support/start-broker.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
@@ -18,7 +19,7 @@ import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const LINKS = 10_000;
+const LINKS = isMore() ? 10_000 : 3000;
 const LINKS_OF_SESSION = 1000;
 const WINDOWS = { nextIncomingId: 0, nextOutgoingId: 0, outgoingWindow: 100 };
 
