@@ -13,12 +13,12 @@ type TurnScheduler = Pick<Scheduler, 'now' | 'soon'>;
  * that other work continues however many there are.
  */
 export class InputTurns {
-  readonly #unauthorized: SharedTurn;
-  readonly #authorized: SharedTurn;
+  readonly #unauthorized: GroupTime;
+  readonly #authorized: GroupTime;
 
   constructor(scheduler: TurnScheduler) {
-    this.#unauthorized = new SharedTurn(scheduler, unauthorized.turnMs);
-    this.#authorized = new SharedTurn(scheduler, authorized.turnMs);
+    this.#unauthorized = new GroupTime(scheduler, unauthorized.turnMs);
+    this.#authorized = new GroupTime(scheduler, authorized.turnMs);
   }
 
   /** Whether a connection may continue. If its turn is over, it is paused and resumes in a later turn. */
@@ -42,13 +42,13 @@ export class InputTurns {
     return false;
   }
 
-  #shared(isAuthorized: boolean): SharedTurn {
+  #shared(isAuthorized: boolean): GroupTime {
     return isAuthorized ? this.#authorized : this.#unauthorized;
   }
 }
 
 /** The time that a group of connections has in each turn of the event loop. */
-class SharedTurn {
+class GroupTime {
   readonly #scheduler: TurnScheduler;
   readonly #ms: number;
   /** Resumes the connections that wait, in order. */

@@ -6,7 +6,7 @@ const { turnBytes: TURN_BYTES } = BUDGETS.delivery;
 const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
 /** The turns that authorized connections share. */
-export interface SharedTurns {
+export interface TurnsBySize {
   /** For large input: each waits until all others have had their turn. */
   readonly large: Pick<WorkTurns, 'next'>;
   /** For small input, which does not wait for large input: a bounded number of bytes in each turn. */
@@ -15,11 +15,11 @@ export interface SharedTurns {
 
 /** Divides the time to decode input among connections, however many links each of them has. */
 export class ReadingTurns {
-  readonly #turns: SharedTurns;
+  readonly #turns: TurnsBySize;
   readonly #smallBytes: number;
 
   /** Input of more than `smallBytes` is large. */
-  constructor(turns: SharedTurns, smallBytes: number = TURN_BYTES) {
+  constructor(turns: TurnsBySize, smallBytes: number = TURN_BYTES) {
     this.#turns = turns;
     this.#smallBytes = smallBytes;
   }

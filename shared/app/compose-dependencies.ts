@@ -7,7 +7,7 @@ import { TokenCache } from '../auth/token-cache.ts';
 import { createBroker } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
-import { PartitionTurns } from '../broker/routing/partition-selector.ts';
+import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
 import type { Log } from '../domain/blocks/log.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
@@ -119,7 +119,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     ...stores,
     messages: createMessageStore(context, (entity) => counts.sizeOf(entity)),
     wakeUps: stores.wakeUps,
-    turns: new PartitionTurns(random, ages),
+    partitionSelector: new PartitionSelector(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     limits: settings.limits ?? STORAGE_LIMITS,
     clock,

@@ -9,7 +9,7 @@ import type { MessageStore } from './ports/messages.ts';
 import type { PartitionHints } from './ports/partition-hints.ts';
 import type { SessionStore } from './ports/sessions.ts';
 import type { WakeUps } from './ports/wake-ups.ts';
-import type { PartitionTurns } from './routing/partition-selector.ts';
+import type { PartitionSelector } from './routing/partition-selector.ts';
 
 /** Counts the copies that one operation makes for subscriptions, until they are stored. */
 export interface CopyAccount {
@@ -27,7 +27,7 @@ export interface BrokerDependencies {
   readonly sessions: SessionStore;
   readonly wakeUps: WakeUps;
   readonly partitionHints: PartitionHints;
-  readonly turns: PartitionTurns;
+  readonly partitionSelector: PartitionSelector;
   readonly activity: Activity;
   readonly namespace: TieredNamespace;
   readonly limits: Pick<StorageLimits, 'bytesPerMegabyte'>;

@@ -15,11 +15,11 @@ const AT_ONCE = 4;
 /** A receive that looks again sooner than this asks only partitions with hints. */
 const SOME_EVERY_MS = 250;
 /** For each period of this length since it last asked others, it asks the next `AT_ONCE`; for less, also as many. */
-const TURN_MS = 400;
+const ROUND_MS = 400;
 
 const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };
 
-/** Which partitions without hints to ask: all of them, or a few in turn. */
+/** Which partitions without hints to ask: all of them, or a few, round robin. */
 export type OtherPartitions = 'all' | 'some';
 
 /**
@@ -31,7 +31,7 @@ export class PartitionedReceive {
   readonly #path: EntityPath;
   readonly #options: ReceiveOptions;
   readonly #asked = new Set<number>();
-  /** The partition at which the next turn of 'some' starts, and when the last turn was, monotonic ms. */
+  /** The partition at which the next round of `some` starts, and when the last one was, monotonic ms. */
   #next: number;
   #someAt: number;
 
@@ -106,7 +106,7 @@ export class PartitionedReceive {
     const passed = now - this.#someAt;
     if (passed < SOME_EVERY_MS) return [];
     this.#someAt = now;
-    const many = AT_ONCE * Math.max(1, Math.floor(passed / TURN_MS));
+    const many = AT_ONCE * Math.max(1, Math.floor(passed / ROUND_MS));
     const first = this.#next % count;
     this.#next = first + many;
     return partitions.filter((partition) => (partition + count - first) % count < many);

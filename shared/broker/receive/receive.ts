@@ -53,7 +53,7 @@ async function lookAndWait(
     await options.admit?.();
     // The caller may have aborted meanwhile; then nothing may be claimed.
     if (wait.isAborted) break;
-    // The first and the last look ask all partitions; those in between ask some in turn.
+    // The first and the last look ask all partitions; those in between ask some, round robin.
     const which = looks === 0 || isLast ? 'all' : 'some';
     const looked = await orBusy(partitions.claim(entity, which), isLast);
     if (looked === 'busy') {

@@ -11,7 +11,7 @@ const AVOIDED_MS = 2000;
  * Selects partitions for messages without a key: one after the other (semantics #P7), from a random start, so that
  * processes that live for one call spread their messages too.
  */
-export class PartitionTurns {
+export class PartitionSelector {
   readonly #random: RandomSource;
   readonly #ages: AgeClock;
   readonly #last = new BoundedMap<string, number>(ENTITIES_MAX);
@@ -27,12 +27,12 @@ export class PartitionTurns {
   next(entity: Entity): number {
     const partitions = partitionsOf(entity);
     const last = this.#last.get(entity.id) ?? this.#random.bytes(1)[0] ?? 0;
-    let turn = (last + 1) % partitions;
-    for (let passed = 0; passed < partitions && this.#isAvoided(entity, turn); passed++) {
-      turn = (turn + 1) % partitions;
+    let partition = (last + 1) % partitions;
+    for (let passed = 0; passed < partitions && this.#isAvoided(entity, partition); passed++) {
+      partition = (partition + 1) % partitions;
     }
-    this.#last.set(entity.id, turn);
-    return turn;
+    this.#last.set(entity.id, partition);
+    return partition;
   }
 
   /** Notes that a partition refused. */

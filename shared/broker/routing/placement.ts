@@ -16,7 +16,7 @@ export interface Placement {
 /** More tries would only add load to an outage. */
 const TRIES_MAX = 4;
 
-/** The partition of a key; without a key, the next one in turn (semantics #P6, #P7). */
+/** The partition of a key; without a key, the next one round robin (semantics #P6, #P7). */
 export function placeFor(
   dependencies: BrokerDependencies,
   entity: Entity,
@@ -25,7 +25,9 @@ export function placeFor(
   const partitions = partitionsOf(entity);
   if (partitions === 1) return { partition: 0, isFixed: true, tries: 1 };
   const isFixed = key !== undefined;
-  const partition = isFixed ? partitionOfKey(key, partitions) : dependencies.turns.next(entity);
+  const partition = isFixed
+    ? partitionOfKey(key, partitions)
+    : dependencies.partitionSelector.next(entity);
   return { partition, isFixed, tries: 1 };
 }
 
@@ -60,7 +62,7 @@ export function placeAfter(
   error: unknown,
 ): Placement {
   if (isFixed || !(error instanceof NothingStored)) throw error;
-  dependencies.turns.avoid(entity, partition);
+  dependencies.partitionSelector.avoid(entity, partition);
   if (tries >= TRIES_MAX) throw error;
-  return { partition: dependencies.turns.next(entity), isFixed, tries: tries + 1 };
+  return { partition: dependencies.partitionSelector.next(entity), isFixed, tries: tries + 1 };
 }

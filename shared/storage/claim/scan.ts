@@ -22,10 +22,10 @@ const LOOK_BLOCKS = 8;
 export async function scan(context: StoreContext, log: Log, request: ScanRequest): Promise<Scan> {
   const { clock, scans } = context;
   const slots = request.maxMessages > FIRST_PAGE_MAX ? scans.large : scans.small;
-  return await slots.during(logName(log), () => scanInTurn(context, log, request, clock.now()));
+  return await slots.during(logName(log), () => scanOnce(context, log, request, clock.now()));
 }
 
-async function scanInTurn(
+async function scanOnce(
   context: StoreContext,
   log: Log,
   request: ScanRequest,

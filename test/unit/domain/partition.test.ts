@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedAllowance } from '../../../shared/broker/receive/shared-allowance.ts';
-import { PartitionTurns } from '../../../shared/broker/routing/partition-selector.ts';
+import { PartitionSelector } from '../../../shared/broker/routing/partition-selector.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
@@ -88,7 +88,7 @@ const ENTITY: Entity = {
 
 test('partition selection goes round from a random start and skips a partition that refused, for a while', () => {
   let now = 0;
-  const turns = new PartitionTurns(
+  const turns = new PartitionSelector(
     { bytes: () => Uint8Array.of(6) },
     agesBy(() => now),
   );
