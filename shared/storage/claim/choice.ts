@@ -9,9 +9,9 @@ import { JUST_AFTER } from '../dynamodb/table.ts';
 import {
   type ActiveScan,
   lockScopeOf,
-  type Reservation,
   type ScanHint,
   type SkippedRange,
+  type SlotReservation,
 } from '../hints/scan-hints.ts';
 import { randomBelow } from '../hints/spread.ts';
 import { blockSortKey, FIRST_BLOCK, logName } from '../schema/message-keys.ts';
@@ -21,7 +21,7 @@ import type { StoreContext } from '../store-context.ts';
 export interface Target {
   readonly block: Block;
   readonly slots: readonly number[];
-  readonly reservation: Reservation;
+  readonly reservation: SlotReservation;
 }
 
 /** A block to clean up: it is empty, or holds messages that expired or used up their deliveries. */

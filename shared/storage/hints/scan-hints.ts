@@ -53,7 +53,7 @@ export interface ActiveScan {
 }
 
 /** Slots that a receive is about to claim. Other receives of this process choose different ones. */
-export interface Reservation {
+export interface SlotReservation {
   /** Tells waiting receives whether this receive got all the slots; false = some may still be free. */
   resolve(isAllTaken: boolean): void;
   /** Ends the reservation, after the claim. */
@@ -186,7 +186,7 @@ export class ScanHints {
    * Keeps slots for one receive, so that other receives of this process choose different ones. Two receives
    * that choose the same slot race, and the loser pays for a write unit.
    */
-  reserve(log: string, sortKey: string, slots: readonly number[]): Reservation {
+  reserve(log: string, sortKey: string, slots: readonly number[]): SlotReservation {
     const blocks = getOrAdd(this.#reserved, log, () => new Map<string, Set<number>>());
     const taken = getOrAdd(blocks, sortKey, () => new Set<number>());
     for (const slot of slots) taken.add(slot);
