@@ -88,7 +88,7 @@ export async function prepareAppend(
   const cut = cutRuns(runs);
   const blockCount = cut.reduce((sum, { cuts }) => sum + cuts.length, 0);
   requireFit(blockCount + runs.filter((run) => run.dueAt !== undefined).length);
-  const reference = () => payloadName(random);
+  const reference = () => randomName(random);
   const packed = await packRuns(cut, now, { compression, reference });
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
@@ -178,7 +178,7 @@ function requireOneTransaction(table: Table, pieces: number): void {
 
 const NAME_BYTES = 9;
 
-/** A unique name for payload items: 72 random bits. */
-export function payloadName(random: RandomSource): string {
+/** A unique name, for payload items, a send or an intent: 72 random bits. */
+export function randomName(random: RandomSource): string {
   return Buffer.from(random.bytes(NAME_BYTES)).toString('base64url');
 }

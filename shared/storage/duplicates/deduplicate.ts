@@ -8,7 +8,7 @@ import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
@@ -42,7 +42,7 @@ export async function reserve(
   request: DeduplicationRequest,
   refused?: Reservation,
 ): Promise<Reservation> {
-  const send = refused?.attempt.send ?? payloadName(context.random);
+  const send = refused?.attempt.send ?? randomName(context.random);
   for (let tries = refused === undefined ? 0 : refused.attempt.tries + 1; ; tries++) {
     await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
     try {

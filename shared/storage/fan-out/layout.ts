@@ -6,7 +6,7 @@ import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
 import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
 import { putPayloads, referencesItem } from '../blocks/payloads.ts';
@@ -157,7 +157,7 @@ async function sharedPlaces(
   const messages = [...chunk.messages.values()];
   const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
   const printedBytes = printedBytesToStore(messages, bytes);
-  const reference = payloadName(context.random);
+  const reference = randomName(context.random);
   const sharedIn = payloadCollection(owner);
   let pieces: readonly Uint8Array[] | undefined;
   let references = 0;
@@ -233,7 +233,7 @@ async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace
     encoded: await encodeMessages(sparse(part.messages, part.first), context.compression),
     bytes,
     printedBytes: printedBytesToStore(messages, bytes),
-    reference: payloadName(context.random),
+    reference: randomName(context.random),
   });
   const { reference } = payload;
   if (reference !== undefined) {

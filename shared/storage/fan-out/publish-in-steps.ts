@@ -8,6 +8,7 @@ import {
 } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
+import { randomName } from '../append/append.ts';
 import { type PreparedCondition, requireConditions } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
@@ -84,8 +85,8 @@ function newIntent(
   compressed: Uint8Array,
   now: number,
 ): Item {
-  const name = Buffer.from(random.bytes(9)).toString('base64url');
-  return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: compressed } };
+  const sk = intentSortKey(now, randomName(random));
+  return { pk: { S: logKey(owner) }, sk: { S: sk }, d: { B: compressed } };
 }
 
 /** Packs items as one MessagePack array, a few in each turn, since there may be very many. Throws MessageSizeExceeded. */

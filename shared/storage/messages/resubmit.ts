@@ -4,7 +4,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
@@ -117,7 +117,7 @@ async function resubmitSlots(
   const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
   const packed = await packRuns(cutRuns(toRuns(to, messages, now, false).runs), now, {
     compression,
-    reference: () => payloadName(random),
+    reference: () => randomName(random),
   });
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],

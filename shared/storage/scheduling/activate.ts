@@ -4,7 +4,7 @@ import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-blocks.ts';
@@ -190,7 +190,7 @@ async function packAnew(
     const start = count - row.length;
     const anew = await packBlocks(to, cutBlocks(to, inARow(row)), dueAt, {
       compression: context.compression,
-      reference: () => payloadName(context.random),
+      reference: () => randomName(context.random),
     });
     packed.push(...anew.map((block) => ({ to, ...block, offset: start + block.offset })));
     row = [];

@@ -1,6 +1,6 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { putPayloads } from '../blocks/payloads.ts';
 import { decided, nextTry } from '../dynamodb/errors.ts';
 import type { Written } from '../dynamodb/requests.ts';
@@ -48,7 +48,7 @@ export async function setState(
   const { table, clock, random } = context;
   const now = clock.now();
   const isLarge = bytes !== undefined && bytes.byteLength > INLINE_BYTES_MAX;
-  const reference = isLarge ? payloadName(random) : undefined;
+  const reference = isLarge ? randomName(random) : undefined;
   if (reference !== undefined && bytes !== undefined) {
     await putPayloads(table, session, [{ reference, parts: [bytes] }], now);
   }

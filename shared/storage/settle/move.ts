@@ -4,7 +4,7 @@ import type { BlockStore } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { payloadName } from '../append/append.ts';
+import { randomName } from '../append/append.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
@@ -171,7 +171,7 @@ async function copied(
         encoded: await encodeMessages(Array.from(messages), context.compression),
         bytes,
         printedBytes: printedBytesToStore(leaving, bytes),
-        reference: payloadName(random),
+        reference: randomName(random),
       });
       const { reference } = payload;
       if (reference !== undefined) await putPayloads(table, move.to, [{ reference, parts }], now);
