@@ -121,7 +121,7 @@ for (const [what, path, body] of [
 test('row 12: the work for a token that a call repeats grows linearly with the repetitions', () => {
   let looks = 0;
   const token = {
-    store: 'live' as const,
+    section: 'live' as const,
     partition: 0,
     block: 1n,
     get slot() {

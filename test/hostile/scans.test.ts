@@ -55,7 +55,7 @@ test('row 12: a receive retains no locked blocks in front of its messages', asyn
   const consider = (sequence: number, heldUntil: number | undefined) => {
     const slot = { deliveries: 0, ...(heldUntil === undefined ? {} : { heldUntil, tag }) };
     const block: Block = {
-      store: 'live',
+      section: 'live',
       sequence: BigInt(sequence),
       enqueuedAt: now,
       slots: new Map([[0, slot]]),

@@ -202,7 +202,7 @@ function readSettlement(
 function requireDifferent(settlements: readonly TransactedSettlement[]): void {
   const seen = new Set<string>();
   for (const { token, place } of settlements) {
-    const message = `${token.store}.${token.block}.${token.slot}`;
+    const message = `${token.section}.${token.block}.${token.slot}`;
     if (seen.has(message)) {
       throw invalidOperation(
         'A transaction settles or renews a message once; this one is named by an earlier operation.',

@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import { LIMITS } from '../limits.ts';
-import type { BlockStore } from './lock-token.ts';
+import type { BlockSection } from './lock-token.ts';
 import { availability, type Slot, type SlotRules } from './slot.ts';
 
 /**
@@ -8,7 +8,7 @@ import { availability, type Slot, type SlotRules } from './slot.ts';
  * are small and change. The messages themselves are the payload, which never changes (docs/decisions/0001).
  */
 export interface Block {
-  readonly store: BlockStore;
+  readonly section: BlockSection;
   /** The sequence number of slot 0, without the partition. Slot `k` has this number plus `k`. */
   readonly sequence: bigint;
   /** Epoch ms. */

@@ -4,14 +4,14 @@ import { lockLost } from '../broker-error.ts';
  * A lock token names the location of its message, so that a settlement needs no read before its write. It has
  * sixteen bytes, written as a GUID:
  *
- *     0       store (2 bits), partition (6 bits)
+ *     0       section (2 bits), partition (6 bits)
  *     1–6     sequence number of the block
  *     7       slot number
  *     8       number of messages in the block when the lock was taken (a hint)
  *     9–15    lock tag: entity epoch (1 byte), random bytes (6); it must equal the tag in the slot
  */
 export interface LockToken {
-  readonly store: (typeof STORES)[number];
+  readonly section: (typeof LOCKABLE_SECTIONS)[number];
   readonly partition: number;
   readonly block: bigint;
   readonly slot: number;
@@ -23,10 +23,10 @@ export interface LockToken {
  * The section of a log that holds a block: `live` = in order of arrival; `returned` = put back next to its old
  * position, by an abandon with properties or by reactivation; `deferred` = deferred; `scheduled` = not due yet.
  */
-export type BlockStore = 'live' | 'returned' | 'deferred' | 'scheduled';
+export type BlockSection = 'live' | 'returned' | 'deferred' | 'scheduled';
 
-/** The stores whose messages can be locked. */
-const STORES = ['live', 'returned', 'deferred'] as const;
+/** The sections whose messages can be locked. */
+const LOCKABLE_SECTIONS = ['live', 'returned', 'deferred'] as const;
 
 export const TAG_BYTES = 7;
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -34,7 +34,7 @@ const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Writes a token as GUID text. */
 export function formatLockToken(token: LockToken): string {
   const bytes = new Uint8Array(16);
-  bytes[0] = (STORES.indexOf(token.store) << 6) | token.partition;
+  bytes[0] = (LOCKABLE_SECTIONS.indexOf(token.section) << 6) | token.partition;
   for (let i = 0; i < 6; i++) bytes[1 + i] = Number((token.block >> BigInt(8 * (5 - i))) & 0xffn);
   bytes[7] = token.slot;
   bytes[8] = Math.min(token.liveSlots, 255);
@@ -55,10 +55,10 @@ export function parseLockToken(text: string): LockToken {
   if (!GUID.test(lower)) throw lockLost();
   const hex = lower.replaceAll('-', '');
   const byteAt = (i: number) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16);
-  const store = STORES[byteAt(0) >> 6];
-  if (store === undefined) throw lockLost();
+  const section = LOCKABLE_SECTIONS[byteAt(0) >> 6];
+  if (section === undefined) throw lockLost();
   return {
-    store,
+    section,
     partition: byteAt(0) & 0x3f,
     block: BigInt(`0x${hex.slice(2, 14)}`),
     slot: byteAt(7),

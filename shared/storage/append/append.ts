@@ -111,11 +111,11 @@ export async function prepareAppend(
   if (isLong) await workTurns.next(messages);
   const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
-    const live: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    const live: Block = { section: 'live', sequence, enqueuedAt: now, ...rest };
     if (due === undefined) return { to, block: live };
     const { sessionId } = to;
     const session = sessionId === undefined ? {} : { sessionId };
-    const block: Block = { ...live, store: 'scheduled', enqueuedAt: due, ...session };
+    const block: Block = { ...live, section: 'scheduled', enqueuedAt: due, ...session };
     return { to: log, block };
   });
   const blocks = placed.map(({ block }) => block);
@@ -134,7 +134,7 @@ export async function prepareAppend(
     announce: () => {
       const announced = new Set<Log>();
       for (const { to, block } of placed) {
-        if (block.store !== 'live' || announced.has(to)) continue;
+        if (block.section !== 'live' || announced.has(to)) continue;
         // Another send may have stored a later block first, so a hint may already skip this one.
         announce(context, to, block);
         announced.add(to);
@@ -158,8 +158,8 @@ function sessionsOf(runs: readonly Run[]): readonly Log[] {
 /** One due-time item for each due time, with the scheduled blocks that come due then. */
 function dueItems(log: Log, blocks: readonly Block[]): Item[] {
   const byDueTime = new Map<number, bigint[]>();
-  for (const { store, enqueuedAt, sequence } of blocks) {
-    if (store === 'scheduled') addTo(byDueTime, enqueuedAt, sequence);
+  for (const { section, enqueuedAt, sequence } of blocks) {
+    if (section === 'scheduled') addTo(byDueTime, enqueuedAt, sequence);
   }
   return Array.from(byDueTime, ([dueAt, sequences]) => toDueItem(log, { dueAt, sequences }));
 }

@@ -64,7 +64,7 @@ export function toBlockItem(log: Log, block: Block): Item {
   );
   return {
     pk: { S: logKey(log) },
-    sk: { S: sessionPrefix(log) + blockSortKey(block.store, block.sequence) },
+    sk: { S: sessionPrefix(log) + blockSortKey(block.section, block.sequence) },
     q: number(block.enqueuedAt),
     s: { M: slots },
     z: number(payload.bytes),
@@ -90,7 +90,7 @@ function sharedIn(topicId: string, blockCollection: string): string {
 
 /** Reads a block from its item. */
 export function fromBlockItem(item: Item): Block {
-  const { store, sequence } = parseBlockSortKey(item['sk']?.S ?? '');
+  const { section, sequence } = parseBlockSortKey(item['sk']?.S ?? '');
   const slots = new Map(
     Object.entries(item['s']?.M ?? {}).map(([name, value]) => [
       SLOT_NAMES.indexOf(name),
@@ -99,7 +99,7 @@ export function fromBlockItem(item: Item): Block {
   );
   const reference = item['p']?.S;
   return {
-    store,
+    section,
     sequence,
     enqueuedAt: Number(item['q']?.N),
     ...(item['x']?.N === undefined ? {} : { expiresAt: Number(item['x'].N) }),

@@ -207,7 +207,7 @@ export function withPrintedBytes(
 
 function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
   const block: Block = {
-    store: 'live',
+    section: 'live',
     sequence: 0n,
     enqueuedAt: 1_999_999_999_999,
     expiresAt: 1_999_999_999_999,

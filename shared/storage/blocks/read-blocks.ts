@@ -14,22 +14,22 @@ import { fromBlockItem } from './block-item.ts';
 import { releasePayload } from './payloads.ts';
 
 /** The key of a block in its log. */
-export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemKey {
-  return { pk: logKey(log), sk: sessionPrefix(log) + blockSortKey(block.store, block.sequence) };
+export function keyOf(log: Log, block: Pick<Block, 'section' | 'sequence'>): ItemKey {
+  return { pk: logKey(log), sk: sessionPrefix(log) + blockSortKey(block.section, block.sequence) };
 }
 
 /** The sort key of a block within its log. */
-export function sortKeyOf({ store, sequence }: Pick<Block, 'store' | 'sequence'>): string {
-  return blockSortKey(store, sequence);
+export function sortKeyOf({ section, sequence }: Pick<Block, 'section' | 'sequence'>): string {
+  return blockSortKey(section, sequence);
 }
 
 /** Wakes a waiting receive of this process after a block was stored, and drops hints that would hide it. */
 export function announce(
   context: StoreContext,
   log: Log,
-  { store, sequence }: Pick<Block, 'store' | 'sequence'>,
+  { section, sequence }: Pick<Block, 'section' | 'sequence'>,
 ): void {
-  context.scanHints.noteBlock(logName(log), blockSortKey(store, sequence));
+  context.scanHints.noteBlock(logName(log), blockSortKey(section, sequence));
   context.wake(logName(log));
 }
 

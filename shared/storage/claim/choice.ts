@@ -111,7 +111,7 @@ export class Choice {
 
   /** Takes in the next block of the log. */
   consider(block: Block): void {
-    const sortKey = blockSortKey(block.store, block.sequence);
+    const sortKey = blockSortKey(block.section, block.sequence);
     const survey = surveyBlock(block, this.#request.rules, this.#now);
     // A session is received in strict order, so a receive skips no reserved message; the conditions of the
     // writes decide between receives at the same time.

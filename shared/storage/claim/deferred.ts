@@ -101,7 +101,7 @@ async function readDeferred(
   request: DeferredRequest,
   now: number,
 ): Promise<readonly Block[]> {
-  const keys = request.sequences.map((sequence) => keyOf(log, { store: 'deferred', sequence }));
+  const keys = request.sequences.map((sequence) => keyOf(log, { section: 'deferred', sequence }));
   const items = await context.table.getMany(keys, { consistent: true });
   const found = new Map(items.map(fromBlockItem).map((block) => [block.sequence, block]));
   const blocks = request.sequences.flatMap((sequence) => found.get(sequence) ?? []);

@@ -38,9 +38,9 @@ function timeToLiveOf(block: Block, number: number): number | undefined {
 
 /** The lock token of a message in a block whose lock has this tag. */
 export function tokenOf(log: Log, block: Block, number: number, tag: Uint8Array): string {
-  assert(block.store !== 'scheduled', 'scheduled messages cannot be locked');
+  assert(block.section !== 'scheduled', 'scheduled messages cannot be locked');
   return formatLockToken({
-    store: block.store,
+    section: block.section,
     partition: log.partition,
     block: block.sequence,
     slot: number,

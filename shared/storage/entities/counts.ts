@@ -196,16 +196,16 @@ function inSessionOf(
  */
 function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
   const block = fromBlockItem(item);
-  const { slots, payload, store } = block;
+  const { slots, payload, section } = block;
   // For a partly consumed block, the estimated share that is left.
   const span = Math.max(0, ...slots.keys()) + 1;
   const bytes = Math.ceil((payload.bytes * slots.size) / span);
-  if (store === 'scheduled') {
+  if (section === 'scheduled') {
     return block.enqueuedAt > now
       ? { ...NOTHING, scheduled: slots.size, bytes }
       : { ...NOTHING, active: slots.size, bytes };
   }
-  const isOpen = store !== 'deferred' && rules !== undefined;
+  const isOpen = section !== 'deferred' && rules !== undefined;
   const lapsed = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
   return { ...NOTHING, active: slots.size - lapsed, lapsed, bytes };
 }

@@ -253,7 +253,7 @@ function blockOf(part: Part, payload: PayloadPlace, enqueuedAt: number): Block {
   const expiries = new Set([...part.slots.values()].map(({ expiresAt }) => expiresAt));
   const [expiresAt] = expiries;
   assert(part.slots.size > 0, 'a block has messages');
-  const block = { store: 'live', sequence: part.first, enqueuedAt, payload } as const;
+  const block = { section: 'live', sequence: part.first, enqueuedAt, payload } as const;
   if (expiries.size > 1 || expiresAt === undefined) return { ...block, slots: part.slots };
   const slots = new Map([...part.slots.keys()].map((slot) => [slot, FRESH_SLOT]));
   return { ...block, slots, expiresAt };

@@ -29,7 +29,7 @@ interface Looks {
 /**
  * Deletes orphans: payload items that no block refers to, because a process crashed between two writes. A look covers
  * the next 2,000 payload items of each partition, and starts again after the last. An old item without a block is
- * deleted only if the next look, a day later, finds no block either, since a message may move from one store to
+ * deleted only if the next look, a day later, finds no block either, since a message may move from one section to
  * another during a look.
  */
 export async function clearOrphans(dependencies: SweepDependencies, entity: Entity): Promise<void> {

@@ -62,7 +62,7 @@ export async function reactivate(
       {
         slots: [{ ...asSeen(block, slot), after }],
         to: log,
-        store: 'returned',
+        section: 'returned',
         overlay: { properties: {} },
       },
     ]);
@@ -87,7 +87,7 @@ export async function deadLetterByNumber(
       {
         slots: [{ ...asSeen(block, slot), after: unlocked(before, policy.rules) }],
         to: policy.deadLetterLog,
-        store: 'live',
+        section: 'live',
         overlay: overlayOf(action),
       },
     ]);
@@ -103,8 +103,8 @@ export async function removeByNumber(
   policy: LogPolicy,
 ): Promise<boolean> {
   const { table, clock } = context;
-  const stores = ['live', 'deferred', 'scheduled'] as const;
-  return await onMessage(context, log, sequence, stores, async ({ block, slot }) => {
+  const sections = ['live', 'deferred', 'scheduled'] as const;
+  return await onMessage(context, log, sequence, sections, async ({ block, slot }) => {
     if (isHeld(slotOf(block, slot), policy.rules, clock.now())) return false;
     const seen = asSeen(block, slot);
     if (block.slots.size > 1) {
@@ -123,13 +123,13 @@ async function onMessage(
   context: StoreContext,
   log: Log,
   sequence: bigint,
-  stores: readonly ('live' | 'deferred' | 'scheduled')[],
+  sections: readonly ('live' | 'deferred' | 'scheduled')[],
   change: Change,
 ): Promise<boolean> {
   await activateDue(context, withoutSession(log), context.clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const places = await Promise.all(
-      stores.map((store) => findByNumber(context, log, store, sequence)),
+      sections.map((section) => findByNumber(context, log, section, sequence)),
     );
     const found = places.find((place) => place !== undefined);
     if (found === undefined) return false;

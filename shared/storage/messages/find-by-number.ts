@@ -1,5 +1,5 @@
 import type { Block } from '../../domain/blocks/block.ts';
-import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { SLOTS_MAX } from '../blocks/block-item.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
@@ -13,20 +13,20 @@ export interface Found {
 }
 
 /**
- * Finds a message by sequence number in one of the stores of a log; undefined if there is none. A block's key has only
+ * Finds a message by sequence number in one section of a log; undefined if there is none. A block's key has only
  * its first number, so one query also reads the blocks just before.
  */
 export async function findByNumber(
   context: Pick<StoreContext, 'table'>,
   log: Log,
-  store: Exclude<BlockStore, 'returned'>,
+  section: Exclude<BlockSection, 'returned'>,
   sequence: bigint,
 ): Promise<Found | undefined> {
   const span = BigInt(SLOTS_MAX);
   const { blocks } = await readBlocks(context, log, {
-    from: blockSortKey(store, sequence > span ? sequence - span : 0n),
+    from: blockSortKey(section, sequence > span ? sequence - span : 0n),
     // The sort key of a message that was put back is slightly higher.
-    to: `${blockSortKey(store, sequence)}~`,
+    to: `${blockSortKey(section, sequence)}~`,
     limit: 2 * SLOTS_MAX,
     consistent: true,
   });

@@ -1,6 +1,6 @@
 import type { Peeked, PeekRequest } from '../../broker/ports/messages.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
-import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { failedDeliveries } from '../../domain/blocks/slot.ts';
 import type { MessageState, StoredMessage } from '../../domain/messages/message.ts';
@@ -53,7 +53,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
       sequenceNumber: sequenceNumberOf(log.partition, sequence),
       enqueuedAt: block.enqueuedAt,
       failedDeliveries: failedDeliveries(slotOf(block, slot), rules, now),
-      state: STATES[block.store],
+      state: STATES[block.section],
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
     });
@@ -99,25 +99,25 @@ const STATES = {
   returned: 'Active',
   deferred: 'Deferred',
   scheduled: 'Scheduled',
-} as const satisfies Record<BlockStore, MessageState>;
+} as const satisfies Record<BlockSection, MessageState>;
 
-/** The first `count` messages of a store from a number on, of one session if the log has one. */
+/** The first `count` messages of a section from a number on, of one session if the log has one. */
 async function placesFrom(
   context: StoreContext,
   log: Log,
-  store: BlockStore,
+  section: BlockSection,
   from: bigint,
   count: number,
   sessionId?: string,
 ): Promise<readonly Place[]> {
   const places: Place[] = [];
   // The block with this number may start before it.
-  let start: string | undefined = blockSortKey(store, from > SPAN ? from - SPAN : 0n);
+  let start: string | undefined = blockSortKey(section, from > SPAN ? from - SPAN : 0n);
   while (start !== undefined) {
     const page = await readBlocks(context, log, {
       from: start,
       // A message that was put back sorts after its old block.
-      to: `${blockSortKey(store, SEQUENCE_MAX)}~`,
+      to: `${blockSortKey(section, SEQUENCE_MAX)}~`,
       limit: Math.min(count + 1, PAGE_BLOCKS_MAX),
       consistent: true,
     });

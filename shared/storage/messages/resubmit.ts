@@ -128,7 +128,7 @@ async function resubmitSlots(
   ]);
   const arrivals = packed.map(({ to: log, dueAt: _, parts: __, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
-    const arrival: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    const arrival: Block = { section: 'live', sequence, enqueuedAt: now, ...rest };
     return { log, arrival };
   });
   const logs = arrivals.map(({ log }) => log);

@@ -104,7 +104,7 @@ async function activateRound(
   for (const [dueAt, together] of groupBy(dues, (due) => due.dueAt)) {
     const keys = together
       .flatMap(({ sequences }) => sequences)
-      .map((sequence) => keyOf(log, { store: 'scheduled', sequence }));
+      .map((sequence) => keyOf(log, { section: 'scheduled', sequence }));
     const items = await context.table.getMany(keys, { consistent: true });
     const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
     let isDone = true;
@@ -144,7 +144,7 @@ async function activateTogether(
   ]);
   const arrivals = packed.map(({ to, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
-    const arrival: Block = { store: 'live', sequence, enqueuedAt: dueAt, ...rest };
+    const arrival: Block = { section: 'live', sequence, enqueuedAt: dueAt, ...rest };
     return { to, arrival };
   });
   const logs = arrivals.map(({ to }) => to);

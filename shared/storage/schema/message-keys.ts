@@ -1,4 +1,4 @@
-import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
@@ -104,9 +104,9 @@ export function payloadCollection(log: Log): string {
 }
 
 /** The sort key of a block, without the prefix of a session. */
-export function blockSortKey(store: BlockStore, sequence: bigint): string {
+export function blockSortKey(section: BlockSection, sequence: bigint): string {
   const digits = hex(sequence);
-  switch (store) {
+  switch (section) {
     case 'live':
       return `b${digits}`;
     case 'returned':
@@ -121,19 +121,19 @@ export function blockSortKey(store: BlockStore, sequence: bigint): string {
 const SEQUENCE_DIGITS = 12;
 
 /** Reads a block's sort key back. */
-export function parseBlockSortKey(fullKey: string): { store: BlockStore; sequence: bigint } {
+export function parseBlockSortKey(fullKey: string): { section: BlockSection; sequence: bigint } {
   const sortKey = fullKey.slice(fullKey.lastIndexOf('/') + 1);
   const sequence = BigInt(`0x${sortKey.slice(1, 1 + SEQUENCE_DIGITS)}`);
-  if (sortKey.startsWith('d')) return { store: 'deferred', sequence };
-  if (sortKey.startsWith('s')) return { store: 'scheduled', sequence };
-  return { store: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
+  if (sortKey.startsWith('d')) return { section: 'deferred', sequence };
+  if (sortKey.startsWith('s')) return { section: 'scheduled', sequence };
+  return { section: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
 }
 
 /** The first and last sort key under which blocks can be received in order. */
 export const FIRST_BLOCK = 'b';
 export const LAST_BLOCK = 'bg';
-/** Sorts after the blocks of all stores of a log. */
-export const AFTER_ALL_STORES = 'z';
+/** Sorts after the blocks of all sections of a log. */
+export const AFTER_ALL_SECTIONS = 'z';
 
 /** What tells when a scheduled block comes due; due times sort as their keys do. */
 export function dueSortKey(dueAt: number, sequence: bigint): string {

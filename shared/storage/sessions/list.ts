@@ -6,7 +6,7 @@ import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
-  AFTER_ALL_STORES,
+  AFTER_ALL_SECTIONS,
   FIRST_READY,
   logKey,
   sessionOf,
@@ -70,7 +70,7 @@ async function* withMessages(
       const session = sessionOf(keyOf(item));
       if (session === undefined || session === found) continue;
       const block = fromBlockItem(item);
-      const isOpen = block.store === 'live' || block.store === 'returned';
+      const isOpen = block.section === 'live' || block.section === 'returned';
       if (!isOpen) continue;
       const { free } = surveyBlock(block, unlocked(policy), clock.now());
       if (free.length === 0 && !(await isActive(context, partition, session, policy, block)))
@@ -80,7 +80,9 @@ async function* withMessages(
     }
     const next: string | undefined = page.next;
     const isRest = next !== undefined && sessionOf(next) === found;
-    from = isRest ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_ALL_STORES}` : next;
+    from = isRest
+      ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_ALL_SECTIONS}`
+      : next;
   }
 }
 

@@ -10,7 +10,7 @@ import { readBlocks } from '../blocks/read-blocks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
-import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
+import { AFTER_ALL_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
 import { addReady, deleteLockEntry } from './ready-index.ts';
@@ -167,7 +167,7 @@ async function remembered(
   if (lockIds.length <= RELEASED_MAX) return lockIds;
   const { blocks, next } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
-    to: AFTER_ALL_STORES,
+    to: AFTER_ALL_SECTIONS,
     limit: LEFT_BLOCKS_MAX,
     consistent: true,
   });
@@ -184,7 +184,7 @@ async function remembered(
 export async function isEmptySession(context: StoreContext, session: Log): Promise<boolean> {
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
-    to: AFTER_ALL_STORES,
+    to: AFTER_ALL_SECTIONS,
     limit: 1,
     consistent: true,
   });

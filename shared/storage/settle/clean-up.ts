@@ -108,7 +108,7 @@ export function toDeadLetters(
       after: unlocked(slotOf(block, number), rules),
     })),
     to,
-    store: 'live',
+    section: 'live',
     overlay: {
       properties: {
         DeadLetterReason: text(reason),

@@ -1,6 +1,6 @@
 import { pack } from 'msgpackr';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
-import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
@@ -34,7 +34,7 @@ import type { StoreContext } from '../store-context.ts';
 export interface MoveOut {
   readonly slots: readonly MovedSlot[];
   readonly to: Log;
-  readonly store: BlockStore;
+  readonly section: BlockSection;
   readonly overlay: Overlay;
 }
 
@@ -182,7 +182,7 @@ async function copied(
 
 function arrival(block: Block, move: MoveOut, payload: PayloadPlace): MovedBlock {
   const arrived: Block = {
-    store: move.store,
+    section: move.section,
     sequence: block.sequence + BigInt(firstOf(move)),
     enqueuedAt: block.enqueuedAt,
     ...(block.expiresAt === undefined ? {} : { expiresAt: block.expiresAt }),

@@ -100,7 +100,7 @@ function endReasonOf(
   { rules }: LogPolicy,
   now: number,
 ): 'exhausted' | 'expired' | undefined {
-  if (action.kind !== 'abandon' || rules.isDeadLetter || block.store === 'deferred')
+  if (action.kind !== 'abandon' || rules.isDeadLetter || block.section === 'deferred')
     return undefined;
   const slot = slotOf(block, token.slot);
   if (countAfter(slot, action, rules) >= rules.maxDeliveryCount) return 'exhausted';
@@ -112,7 +112,7 @@ function endReasonOf(
 function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: number): boolean {
   if (block.slots.size > 1 || endReasonOf(block, one, policy, now) !== undefined) return false;
   if (one.action.kind === 'abandon') return true;
-  return one.action.kind === 'defer' && block.store === 'deferred';
+  return one.action.kind === 'defer' && block.section === 'deferred';
 }
 
 function changeInPlace(
@@ -200,7 +200,7 @@ function moveOutOf(
     return {
       slots: leaving({ deliveries, ...kept }),
       to: policy.deadLetterLog,
-      store: 'live',
+      section: 'live',
       overlay: { properties: { ...overlay.properties, ...reasonProperties(reason, description) } },
     };
   }
@@ -210,18 +210,18 @@ function moveOutOf(
         // Dead-lettering by the receiver is not a failed delivery.
         slots: leaving({ deliveries, ...kept }),
         to: policy.deadLetterLog,
-        store: 'live',
+        section: 'live',
         overlay,
       };
     case 'defer':
-      return { slots: leaving({ deliveries, ...kept }), to: log, store: 'deferred', overlay };
+      return { slots: leaving({ deliveries, ...kept }), to: log, section: 'deferred', overlay };
     default: {
       const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
       const back = delayMs === undefined ? {} : { heldUntil: now + delayMs };
       return {
         slots: leaving({ deliveries, ...kept, ...back }),
         to: log,
-        store: 'returned',
+        section: 'returned',
         overlay,
       };
     }
@@ -233,7 +233,7 @@ function joinDeadLetters(moves: readonly MoveOut[]): readonly MoveOut[] {
   const joined = new Map<string, MoveOut>();
   const rest: MoveOut[] = [];
   for (const move of moves) {
-    if (move.store !== 'live') {
+    if (move.section !== 'live') {
       rest.push(move);
       continue;
     }

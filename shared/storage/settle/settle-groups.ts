@@ -30,7 +30,7 @@ export function roundsByBlock<Item extends WithToken>(
   const mentions = new Map<string, number>();
   for (const [place, item] of items.entries()) {
     const { token } = item;
-    const block = `${token.store}.${token.block}`;
+    const block = `${token.section}.${token.block}`;
     const message = `${block}.${token.slot}`;
     const number = mentions.get(message) ?? 0;
     mentions.set(message, number + 1);
@@ -46,7 +46,7 @@ export function keyOfTokens(log: Log, group: readonly WithToken[]): ItemKey {
   const [first] = group;
   if (first === undefined)
     throw new Error('Invariant violated: a group of settlements is not empty');
-  return keyOf(log, { store: first.token.store, sequence: first.token.block });
+  return keyOf(log, { section: first.token.section, sequence: first.token.block });
 }
 
 /** The refusal after a block has changed at every try. */

@@ -199,7 +199,7 @@ async function cleanUpAbandoned(
   policy: LogPolicy,
 ): Promise<void> {
   const { rules } = policy;
-  if (rules.isDeadLetter || block.store === 'deferred') return;
+  if (rules.isDeadLetter || block.section === 'deferred') return;
   const isExhausted = (n: number) =>
     deliveriesOf(slotOf(block, n), rules) >= rules.maxDeliveryCount;
   const now = context.clock.now();

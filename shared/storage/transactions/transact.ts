@@ -95,7 +95,7 @@ async function readLocked(
   for (const item of items) {
     if (item === undefined) continue;
     const block = fromBlockItem(item);
-    groups.set(`${block.store}.${block.sequence}`, { block, settlements: [] });
+    groups.set(`${block.section}.${block.sequence}`, { block, settlements: [] });
   }
   for (const settlement of settlements) {
     const { token, place } = settlement;
@@ -112,12 +112,12 @@ function lostLock({ rules: { session } }: TransactedSettlements['policy']): Brok
   return session === undefined ? lockLost() : sessionLockLost();
 }
 
-function at({ store, block: sequence }: LockToken) {
-  return { store, sequence };
+function at({ section, block: sequence }: LockToken) {
+  return { section, sequence };
 }
 
-function blockOf({ store, block }: LockToken): string {
-  return `${store}.${block}`;
+function blockOf({ section, block }: LockToken): string {
+  return `${section}.${block}`;
 }
 
 /** The prepared sends; numbers are taken and payloads stored. */

@@ -20,7 +20,7 @@ const RULES: BlockRules = { epoch: 1, isDeadLetter: false, maxDeliveryCount: 2 }
 
 function blockOf(slots: Readonly<Record<number, Slot>>, more: Partial<Block> = {}): Block {
   return {
-    store: 'live',
+    section: 'live',
     sequence: 1n,
     enqueuedAt: NOW - 100,
     slots: new Map(Object.entries(slots).map(([number, slot]) => [Number(number), slot])),

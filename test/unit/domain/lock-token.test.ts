@@ -15,7 +15,7 @@ const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const token: fc.Arbitrary<LockToken> = fc.record(
   {
-    store: fc.constantFrom('live' as const, 'returned' as const, 'deferred' as const),
+    section: fc.constantFrom('live' as const, 'returned' as const, 'deferred' as const),
     partition: fc.integer({ min: 0, max: 63 }),
     block: fc.oneof(
       fc.bigInt({ min: 0n, max: 2n ** 48n - 1n }),
@@ -50,7 +50,7 @@ test('different tokens have different texts', () => {
 
 test('every field of a token is at its documented position', () => {
   const text = formatLockToken({
-    store: 'deferred',
+    section: 'deferred',
     partition: 5,
     block: 0x0102_0304_0506n,
     slot: 0x17,
@@ -62,7 +62,7 @@ test('every field of a token is at its documented position', () => {
 
 test('a number of messages above 255 is written as 255', () => {
   const one: LockToken = {
-    store: 'live',
+    section: 'live',
     partition: 0,
     block: 1n,
     slot: 0,
@@ -80,7 +80,7 @@ for (const text of [
   '00000000-0000-0000-0000-00000000000g',
   '00000000-0000-0000-0000-000000000000\n',
   ' 00000000-0000-0000-0000-000000000000',
-  // The fourth value of the two bits for the store, which stands for no store.
+  // The fourth value of the two bits for the section, which stands for none.
   'c0000000-0000-0000-0000-000000000000',
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
 ]) {

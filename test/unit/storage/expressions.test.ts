@@ -81,7 +81,7 @@ function operatorsIn(expression: string): number {
 
 /** A full block whose slots all differ as much as possible. */
 const fullBlock = (): Block => ({
-  store: 'live',
+  section: 'live',
   sequence: 1n,
   enqueuedAt: NOW,
   slots: new Map(
@@ -178,8 +178,14 @@ test('a block is read from the database as it was written', async (t) => {
   ];
   await fc.assert(
     fc.asyncProperty(slots, fc.constantFrom(...payloads), async (drawn, payload) => {
-      for (const store of ['live', 'returned', 'deferred'] as const) {
-        const block: Block = { store, sequence: 2n ** 47n, enqueuedAt: NOW, slots: drawn, payload };
+      for (const section of ['live', 'returned', 'deferred'] as const) {
+        const block: Block = {
+          section,
+          sequence: 2n ** 47n,
+          enqueuedAt: NOW,
+          slots: drawn,
+          payload,
+        };
         await table.put(toBlockItem(log, block));
         const item = await table.get(keyOf(log, block), { consistent: true });
         assert.ok(item);

@@ -60,7 +60,7 @@ const pack = (messages: readonly Message[], log = LOG) =>
 function lockedBlock({ parts: _, ...packed }: PackedBlock): Block {
   const lock: Slot = { deliveries: 10, heldUntil: NOW + 300_000, tag: randomBytes(7) };
   return {
-    store: 'returned',
+    section: 'returned',
     sequence: 123_456_789n,
     enqueuedAt: NOW,
     ...packed,

@@ -60,7 +60,7 @@ interface Sized {
 /** The item with every message locked. */
 function lockedSize(to: Log, { slots, payload, ...rest }: Sized): number {
   const locked = new Map(Array.from(slots, ([number, slot]) => [number, { ...slot, ...LOCK }]));
-  const block: Block = { store: 'live', sequence: 1n, enqueuedAt: NOW, slots: locked, payload };
+  const block: Block = { section: 'live', sequence: 1n, enqueuedAt: NOW, slots: locked, payload };
   const { expiresAt } = rest;
   return itemSize(toBlockItem(to, expiresAt === undefined ? block : { ...block, expiresAt }));
 }
@@ -73,7 +73,7 @@ test('a block stores the printed size of its messages, rounded up to two digits'
   const { printedBytes = 0 } = packed.payload;
   assert.ok(printedBytes >= exact && printedBytes < 1.1 * exact, `${printedBytes} for ${exact}`);
   assert.match(String(printedBytes), /^\d\d0*$/);
-  const block: Block = { store: 'live', sequence: 1n, enqueuedAt: NOW, ...packed };
+  const block: Block = { section: 'live', sequence: 1n, enqueuedAt: NOW, ...packed };
   assert.equal(fromBlockItem(toBlockItem(log(0, 0), block)).payload.printedBytes, printedBytes);
 });
 
