@@ -135,8 +135,8 @@ export async function startCounting(
 }
 
 function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe'] {
-  const { documents, store, namespace, clock } = composeDependencies(settings);
-  const rules = new DynamoRuleStore(documents, namespace, store);
+  const { documents, entities, namespace, clock } = composeDependencies(settings);
+  const rules = new DynamoRuleStore(documents, namespace, entities);
   const description = newSubscription({ lockMs: LOCK_MS });
   return async (path) => {
     const now = clock.now();

@@ -41,10 +41,10 @@ export interface Composition {
 /** Composes all routes, management and the sweep of one namespace. */
 export function compose(settings: ComposeSettings): Composition {
   const dependencies = httpDependencies(composeDependencies(settings), settings);
-  const { clock, random, documents, namespace, store } = dependencies;
+  const { clock, random, documents, namespace, entities } = dependencies;
   const management = new Management({
-    entities: store,
-    rules: new DynamoRuleStore(documents, namespace, store),
+    entities,
+    rules: new DynamoRuleStore(documents, namespace, entities),
     counts: dependencies.counts,
     clock,
     random,

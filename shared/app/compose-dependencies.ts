@@ -86,7 +86,7 @@ export interface NamespaceSettings {
 /** The dependencies of the surfaces, and those of the composition itself. */
 export interface ComposedDependencies extends SurfaceDependencies {
   readonly context: StoreContext;
-  readonly store: DynamoEntityStore;
+  readonly entities: DynamoEntityStore;
   readonly sessions: SweptSessionStore;
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
@@ -113,7 +113,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
   const stores = composeStores(settings, ages, scheduler);
-  const { context, entities, counts } = stores;
+  const { context, counts } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
     ...stores,
@@ -134,7 +134,6 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     ages,
     scheduler,
     broker: createBroker(brokerDependencies),
-    store: entities,
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootKeys(settings.rootKey),

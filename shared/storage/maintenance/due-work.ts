@@ -80,9 +80,9 @@ function nameOf([entry]: readonly DueWork[]): string {
 
 async function workFor(dependencies: SweepDependencies, stored: Log | undefined): Promise<void> {
   if (stored === undefined) return;
-  const { clock, context, store } = dependencies;
+  const { clock, context, entities } = dependencies;
   const { entityId, entityKey, partition, generation, sessionId } = stored;
-  const entity = await store.read(entityKey);
+  const entity = await entities.read(entityKey);
   if (entity?.id !== entityId || entity.generations.main !== generation) return;
   // Built from the entity as it is now, since it may have changed.
   const whole = logOf(entity, 'main', partition);

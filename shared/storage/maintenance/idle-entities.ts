@@ -27,7 +27,7 @@ export async function removeIdle(
     if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return true;
     throw error;
   }
-  return await dependencies.store.removeIfIdle(entity, now, idleSince);
+  return await dependencies.entities.removeIfIdle(entity, now, idleSince);
 }
 
 /** The latest instant at which the entity may have been used, as far as was noticed. */

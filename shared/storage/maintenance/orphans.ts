@@ -99,12 +99,12 @@ async function nextItems(
 
 /** Removes from `names` the payloads that a block or the state of a session refers to. */
 async function excludeReferenced(
-  { context, store }: SweepDependencies,
+  { context, entities }: SweepDependencies,
   entity: Entity,
   partition: number,
   names: Set<string>,
 ): Promise<void> {
-  for await (const holder of holdersOf(store, entity)) {
+  for await (const holder of holdersOf(entities, entity)) {
     const logs = SUB_QUEUES.map((subQueue) => logOf(holder, subQueue, partition));
     const states = logs.slice(0, 1).map(sessionsCollection);
     for (const collection of [...logs.map(logKey), ...states]) {
@@ -119,11 +119,11 @@ async function excludeReferenced(
 
 /** The entities whose blocks may refer to payloads of this one: with a topic, all its subscriptions. */
 async function* holdersOf(
-  store: SweepDependencies['store'],
+  entities: SweepDependencies['entities'],
   entity: Entity,
 ): AsyncGenerator<Entity> {
   yield entity;
-  if (entity.description.kind === 'topic') yield* store.subscriptionsOf(entity);
+  if (entity.description.kind === 'topic') yield* entities.subscriptionsOf(entity);
 }
 
 function itemsOf(

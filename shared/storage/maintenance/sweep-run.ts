@@ -13,7 +13,7 @@ import type { SweepLease } from './sweep-lease.ts';
 /** The dependencies of the sweep. */
 export interface SweepDependencies {
   readonly context: StoreContext;
-  readonly store: DynamoEntityStore;
+  readonly entities: DynamoEntityStore;
   readonly sessions: SweptSessionStore;
   readonly documents: DocumentTable;
   readonly namespace: string;

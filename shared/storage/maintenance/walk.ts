@@ -69,7 +69,7 @@ async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
   const last = lease.stateOf(walk.name);
   if (last?.after === undefined && !isDue(walk, last, dependencies.clock.now())) return;
   const beganAt = last?.after === undefined ? dependencies.clock.now() : last.beganAt;
-  for await (const entity of dependencies.store.everything(last?.after)) {
+  for await (const entity of dependencies.entities.everything(last?.after)) {
     if (run.isOver(walk.name)) return;
     const state = { beganAt, after: entity.key };
     if (walk.concerns(entity)) {

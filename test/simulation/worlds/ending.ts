@@ -110,7 +110,7 @@ class FinalReceiver {
     }
     for (const [path, settings] of Object.entries(this.#world.entities)) {
       if (settings.kind === 'topic') continue;
-      const description = (await this.#process.dependencies.store.read(path))?.description;
+      const description = (await this.#process.dependencies.entities.read(path))?.description;
       if (description === undefined || description.kind === 'topic') continue;
       if (description.forwardTo !== undefined) continue;
       if (settings.requiresSession === true) await this.#receiveSessions(path);

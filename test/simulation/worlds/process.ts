@@ -72,11 +72,11 @@ export class WorldProcess {
   }
 
   get management(): Management {
-    const { clock, random, documents, namespace, store, counts, beginForwarding } =
+    const { clock, random, documents, namespace, entities, counts, beginForwarding } =
       this.dependencies;
     this.#management ??= new Management({
-      entities: store,
-      rules: new DynamoRuleStore(documents, namespace, store),
+      entities,
+      rules: new DynamoRuleStore(documents, namespace, entities),
       counts,
       clock,
       random,
