@@ -21,7 +21,7 @@ import { pause, type Scheduler } from '../domain/scheduler.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
-import { LogSlots } from '../storage/claim/scan-slots.ts';
+import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
 import { Table } from '../storage/dynamodb/table.ts';
@@ -171,7 +171,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     random,
     compression: settings.compression ?? brotli,
     scanHints: new ScanHints(ages),
-    scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
+    scans: { small: new ScanLimiter(SCANS.small), large: new ScanLimiter(SCANS.large) },
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),

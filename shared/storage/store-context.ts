@@ -4,7 +4,7 @@ import type { Scheduler } from '../domain/scheduler.ts';
 import type { LoopTurns } from '../domain/turns/loop-turns.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
-import type { LogSlots } from './claim/scan-slots.ts';
+import type { ScanLimiter } from './claim/scan-limiter.ts';
 import type { Table } from './dynamodb/table.ts';
 import type { ScanHints } from './hints/scan-hints.ts';
 import type { SizeEstimate } from './hints/size-estimate.ts';
@@ -25,7 +25,7 @@ export interface StoreContext {
   readonly compression: Compression;
   readonly scanHints: ScanHints;
   /** Bounds concurrent scans of a log, separately for small and large ones. */
-  readonly scans: { readonly small: LogSlots; readonly large: LogSlots };
+  readonly scans: { readonly small: ScanLimiter; readonly large: ScanLimiter };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
   readonly sizeEstimate: SizeEstimate;

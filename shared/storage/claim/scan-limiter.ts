@@ -5,7 +5,7 @@ interface Users {
 }
 
 /** Bounds how many scans read one log at a time; the others wait in order of arrival. */
-export class LogSlots {
+export class ScanLimiter {
   readonly #most: number;
   readonly #users = new Map<string, Users>();
 
