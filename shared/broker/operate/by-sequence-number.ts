@@ -94,14 +94,14 @@ export async function operate(
     const place = { partition, sequence, sessionId };
     const work = async () =>
       isKnown && (await operateOne(dependencies, entity, path, operation, place));
-    outcomes.push(await behindOthers(outcomes, work));
+    outcomes.push(await orPartlyDone(outcomes, work));
   }
-  await behindOthers(outcomes, () => sendOn(dependencies, entity, [...touched]));
+  await orPartlyDone(outcomes, () => sendOn(dependencies, entity, [...touched]));
   return outcomes;
 }
 
 /** Turns a refusal into ServiceTimeout once an earlier action was done, since a refusal says that nothing was. */
-async function behindOthers<Value>(
+async function orPartlyDone<Value>(
   outcomes: readonly boolean[],
   work: () => Promise<Value>,
 ): Promise<Value> {

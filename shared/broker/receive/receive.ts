@@ -13,7 +13,7 @@ import { PartitionedReceive } from './partitioned-receive.ts';
 import { ReceiveWait } from './receive-wait.ts';
 
 /** How often a receive that waits on a dead-letter queue looks for new dead letters in the main queue. */
-const LOOK_EVERY_MS = 5000;
+const DEAD_LETTER_CHECK_MS = 5000;
 /** How long a waiting receive pauses when the service is busy; twice as long each time. */
 const BUSY_PAUSE_MS = { first: 100, most: 2000 };
 
@@ -40,7 +40,7 @@ async function lookAndWait(
   wait: ReceiveWait,
 ): Promise<readonly ReceivedMessage[]> {
   const partitions = new PartitionedReceive(dependencies, path, options);
-  let lookAgainAt = 0;
+  let checkAgainAt = 0;
   let busyMs = BUSY_PAUSE_MS.first;
   for (let looks = 0; !wait.isAborted; looks++) {
     // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
@@ -64,8 +64,8 @@ async function lookAndWait(
     }
     busyMs = BUSY_PAUSE_MS.first;
     let messages = looked;
-    if (messages.length === 0 && dependencies.monotonicNow() >= lookAgainAt) {
-      lookAgainAt = dependencies.monotonicNow() + LOOK_EVERY_MS;
+    if (messages.length === 0 && dependencies.monotonicNow() >= checkAgainAt) {
+      checkAgainAt = dependencies.monotonicNow() + DEAD_LETTER_CHECK_MS;
       const isMore = await deadLetterLapsed(dependencies, entity, path);
       if (isMore) messages = await partitions.claim(entity, 'all');
     }

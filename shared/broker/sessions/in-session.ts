@@ -142,7 +142,7 @@ export async function settleInSession(
       return [{ place, settlement: { token, action } }];
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
-      outcomes[place] = { lockToken, refusal: inSessionWords(error) };
+      outcomes[place] = { lockToken, refusal: asSessionLockLost(error) };
       return [];
     }
   });
@@ -155,7 +155,7 @@ export async function settleInSession(
     const refusal = refusals[i];
     const lockToken = settlements[place]?.lockToken ?? '';
     outcomes[place] =
-      refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
+      refusal === undefined ? { lockToken } : { lockToken, refusal: asSessionLockLost(refusal) };
   }
   const actions = settlements.map(({ action }) => action);
   if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [log.partition]);
@@ -163,6 +163,6 @@ export async function settleInSession(
 }
 
 /** In a session, a lost message lock is reported as a lost session lock (semantics S3). */
-function inSessionWords(refusal: BrokerError): BrokerError {
+function asSessionLockLost(refusal: BrokerError): BrokerError {
   return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
 }
