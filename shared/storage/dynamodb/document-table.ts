@@ -73,7 +73,11 @@ export class DocumentTable {
   }
 
   /** The same eventually consistent, at half the price; `after` = the sort key after which to start. */
-  async *allSoon(collection: string, prefix?: string, after?: string): AsyncGenerator<Document> {
+  async *allEventually(
+    collection: string,
+    prefix?: string,
+    after?: string,
+  ): AsyncGenerator<Document> {
     const start = after === undefined ? undefined : { pk: collection, sk: after };
     yield* this.#pages(collection, prefix, false, start);
   }

@@ -25,8 +25,8 @@ import {
 import { intentSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** The writes that belong to the start of a publication, and the owner of its turns. */
-interface Conditions {
+/** The other writes of the transaction that starts a publication, and the owner of its turns. */
+interface StartWrites {
   readonly conditions: readonly PreparedCondition[];
   /** Removes the source of the messages. */
   readonly removal: readonly PreparedWrite[];
@@ -47,17 +47,17 @@ export async function publishInSteps(
   context: StoreContext,
   owner: Log,
   items: readonly Item[],
-  conditions: Conditions,
+  start: StartWrites,
 ): Promise<boolean> {
   const { table } = context;
-  const compressed = await compressedItems(context, items, conditions.peer);
+  const compressed = await compressedItems(context, items, start.peer);
   // Taken after packing, which may wait long for its turns.
   const now = context.clock.now();
   const intent = newIntent(context, owner, compressed, now);
   await putNew(table, { ...keyItem(progressKey(intent)), g: { N: String(PREPARED) } });
   // The progress is written first, because the sweep that does this due work must find it.
   await Promise.all([table.put(intent), context.addDueWork(owner, now + GRACE_PERIOD_MS)]);
-  const begun = await begin(context, intent, conditions);
+  const begun = await begin(context, intent, start);
   if (begun === 'begun') {
     await afterStoring(runSteps(context, intent, items, 0));
     return true;
@@ -138,7 +138,7 @@ function heldUp(): NothingStored {
 async function begin(
   { table }: StoreContext,
   intent: Item,
-  { conditions, removal }: Conditions,
+  { conditions, removal }: StartWrites,
 ): Promise<'begun' | 'superseded' | 'tooLate'> {
   const progress: PreparedWrite = { writes: [progressUpdate(intent, PREPARED, 0)] };
   const outcome = await run(table, [...conditions, ...removal, progress]);

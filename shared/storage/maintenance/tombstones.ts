@@ -34,7 +34,7 @@ const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfi
 export async function clearTombstones(run: SweepRun): Promise<void> {
   const { documents, namespace } = run.dependencies;
   let left = ITEMS_MAX;
-  for await (const document of documents.allSoon(tombstonesCollection(namespace))) {
+  for await (const document of documents.allEventually(tombstonesCollection(namespace))) {
     if (left <= 0 || run.isOver('tombstones')) return;
     const tombstone = document as unknown as StoredTombstone;
     await run.attempt(
@@ -173,7 +173,7 @@ async function clearRules(
   prefix?: string,
 ): Promise<number> {
   let cleared = 0;
-  for await (const document of documents.allSoon(rulesOf(namespace, topicId), prefix)) {
+  for await (const document of documents.allEventually(rulesOf(namespace, topicId), prefix)) {
     await documents.delete({ pk: String(document['pk']), sk: String(document['sk']) });
     cleared++;
   }
@@ -188,7 +188,9 @@ async function removeChildren(
 ): Promise<number> {
   const { context, documents, namespace, clock } = dependencies;
   let done = 0;
-  for await (const document of documents.allSoon(subscriptionsOf(namespace, tombstone.entity.id))) {
+  for await (const document of documents.allEventually(
+    subscriptionsOf(namespace, tombstone.entity.id),
+  )) {
     if (done >= limit) return done;
     const { pk, sk, ...entity } = document;
     const id = String(entity['id']);

@@ -206,7 +206,7 @@ async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
   ]);
   const lock = liveLock(known, session, now);
   if (lock !== undefined) {
-    await deferToLock(context, session, entry, lock, now);
+    await keepLockEntry(context, session, entry, lock, now);
     return false;
   }
   const { policy } = request;
@@ -217,7 +217,7 @@ async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
 }
 
 /** Removes or moves the entry of a session with a holder: only the entry for the end of its lock is needed. */
-async function deferToLock(
+async function keepLockEntry(
   context: StoreContext,
   session: Log,
   entry: ReadyEntry,

@@ -8,7 +8,12 @@ import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
-import { keyOfTokens, roundsByBlock, SETTLE_TRIES_MAX, settledTooOften } from './settle-groups.ts';
+import {
+  blockKeptChanging,
+  keyOfTokens,
+  roundsByBlock,
+  SETTLE_TRIES_MAX,
+} from './settle-groups.ts';
 
 /** Renews locks, each from the instant of its write. A lock that already lasts longer keeps its end. */
 export async function renew(
@@ -60,7 +65,7 @@ async function renewGroup(
       if (written.done) return resolve(renewal.until);
       pending = stillToRenew(pending, written.old && fromBlockItem(written.old), renewal);
     }
-    resolve(settledTooOften());
+    resolve(blockKeptChanging());
   } catch (error) {
     // The other blocks have outcomes of their own.
     if (!(error instanceof BrokerError)) throw error;

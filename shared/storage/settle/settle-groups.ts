@@ -50,6 +50,6 @@ export function keyOfTokens(log: Log, group: readonly WithToken[]): ItemKey {
 }
 
 /** The refusal after a block has changed at every try. */
-export function settledTooOften(): BrokerError {
+export function blockKeptChanging(): BrokerError {
   return serviceBusy('Other operations kept changing the same block of messages. Try again.');
 }

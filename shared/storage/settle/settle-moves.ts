@@ -9,9 +9,9 @@ import type { StoreContext } from '../store-context.ts';
 import { prepareSettlements } from './prepare-settlements.ts';
 import {
   type BlockSettlement,
+  blockKeptChanging,
   keyOfTokens,
   SETTLE_TRIES_MAX,
-  settledTooOften,
 } from './settle-groups.ts';
 
 /**
@@ -45,5 +45,5 @@ export async function settleByMoving(
     const prepared = await prepareSettlements(context, log, block, held, policy, now);
     if (prepared !== undefined && decided(await run(context.table, [prepared]))) return held;
   }
-  throw settledTooOften();
+  throw blockKeptChanging();
 }

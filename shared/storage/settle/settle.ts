@@ -17,10 +17,10 @@ import { cleanUp } from './clean-up.ts';
 import { releaseOf } from './prepare-settlements.ts';
 import {
   type BlockSettlement,
+  blockKeptChanging,
   keyOfTokens,
   roundsByBlock,
   SETTLE_TRIES_MAX,
-  settledTooOften,
 } from './settle-groups.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
 
@@ -103,7 +103,7 @@ async function settleInPlace(
     isLast = completesAll(pending, block.slots.size);
   }
   if (pending.length === 0) return [];
-  throw mayHaveHappened ? unknownOutcome() : settledTooOften();
+  throw mayHaveHappened ? unknownOutcome() : blockKeptChanging();
 }
 
 /**
