@@ -46,3 +46,22 @@ export async function prepare(broker: TestBroker): Promise<void> {
 export async function refill(broker: TestBroker): Promise<void> {
   expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
 }
+
+interface Contract {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly operationId: string }>>>
+  >;
+}
+
+/** By operation. */
+export type Methods = ReadonlyMap<string, string>;
+
+/** The HTTP method of each operation of the OpenAPI document. */
+export async function methodsOf(broker: TestBroker): Promise<Methods> {
+  const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
+  return new Map(
+    Object.values(paths)
+      .flatMap((methods) => Object.entries(methods))
+      .map(([method, { operationId }]) => [operationId, method.toUpperCase()]),
+  );
+}

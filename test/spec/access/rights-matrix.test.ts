@@ -10,6 +10,8 @@ import {
   DEAD,
   key,
   LARGE,
+  type Methods,
+  methodsOf,
   prepare,
   QUEUE,
   RIGHTS,
@@ -234,30 +236,9 @@ async function snapshot(broker: TestBroker): Promise<readonly string[]> {
 
 test('the matrix has every operation of the OpenAPI document', async (t) => {
   const broker = await startBroker(t);
-  const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
-  const inContract = Object.values(paths).flatMap((methods) =>
-    Object.values(methods).map(({ operationId }) => operationId),
-  );
+  const inContract = [...(await methodsOf(broker)).keys()];
   assert.deepEqual([...new Set(ROWS.map(({ operation }) => operation))].sort(), inContract.sort());
 });
-
-interface Contract {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly operationId: string }>>>
-  >;
-}
-
-type Methods = ReadonlyMap<string, string>;
-
-/** The HTTP method of each operation. */
-async function methodsOf(broker: TestBroker): Promise<Methods> {
-  const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
-  return new Map(
-    Object.values(paths)
-      .flatMap((methods) => Object.entries(methods))
-      .map(([method, { operationId }]) => [operationId, method.toUpperCase()]),
-  );
-}
 
 function methodOf(methods: Methods, { operation }: Row): string {
   const method = methods.get(operation);
