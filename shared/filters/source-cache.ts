@@ -9,6 +9,7 @@ export class SourceCache<T> {
   readonly #capacity: number;
   #characters = 0;
 
+  /** `capacity` = characters of all texts together. */
   constructor(capacity: number = FILTER_LIMITS.cachedCharacters) {
     this.#capacity = capacity;
   }

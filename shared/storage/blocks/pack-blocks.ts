@@ -39,8 +39,8 @@ export interface PackedBlock {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
-/** A transaction takes 100 items; some are left for its other writes. */
-export const BLOCKS_PER_SEND_MAX = 90;
+/** How many blocks a send should have: a transaction takes 100 items, some of which are its other writes. Not a limit. */
+export const BLOCKS_PER_SEND_AIM = 90;
 /** Bytes for numbers, times and states, in addition to body and properties. */
 const MESSAGE_OVERHEAD_BYTES = 64;
 
@@ -145,7 +145,7 @@ function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   );
   const perUnit = slotsWithinUnit(log, mixedExpiry);
   const cutsBySize = Math.ceil(sizeOfAll(messages) / PAYLOAD_BYTES);
-  const needed = Math.ceil(messages.length / Math.max(1, BLOCKS_PER_SEND_MAX - 2 * cutsBySize));
+  const needed = Math.ceil(messages.length / Math.max(1, BLOCKS_PER_SEND_AIM - 2 * cutsBySize));
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
 

@@ -11,7 +11,7 @@ import { SLOTS_MAX, toBlockItem } from '../../../shared/storage/blocks/block-ite
 import { brotli } from '../../../shared/storage/blocks/compression.ts';
 import { decodeMessages } from '../../../shared/storage/blocks/message-codec.ts';
 import {
-  BLOCKS_PER_SEND_MAX,
+  BLOCKS_PER_SEND_AIM,
   cutBlocks,
   inARow,
   type PackedBlock,
@@ -137,7 +137,7 @@ for (const [what, messages] of [
 ] as const) {
   test(`${what} fit into one transaction, and no block exceeds its slots`, async () => {
     const blocks = await pack(messages);
-    assert.ok(blocks.length <= BLOCKS_PER_SEND_MAX, `${blocks.length} blocks`);
+    assert.ok(blocks.length <= BLOCKS_PER_SEND_AIM, `${blocks.length} blocks`);
     assert.ok(blocks.every(({ slots }) => slots.size >= 1 && slots.size <= SLOTS_MAX));
     assert.equal(
       blocks.reduce((sum, { slots }) => sum + slots.size, 0),
