@@ -31,10 +31,10 @@ const FOLDERS: readonly Folder[] = [
   { prefix: 'test/interop/gateway/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/simulation/', filesPerProcess: 4, engine: 'judge' },
   { prefix: 'test/spec/', filesPerProcess: 14, engine: 'judge' },
-  { prefix: 'test/model/', filesPerProcess: 1, engine: 'quick' },
+  { prefix: 'test/model/', filesPerProcess: 4, engine: 'quick' },
   { prefix: 'test/processes/', filesPerProcess: 1, engine: 'quick' },
   { prefix: 'test/interop/', filesPerProcess: 6, engine: 'quick' },
-  { prefix: 'test/cdk/', filesPerProcess: 8, engine: 'quick' },
+  { prefix: 'test/cdk/', filesPerProcess: 10, engine: 'quick' },
   { prefix: 'test/hostile/', filesPerProcess: 8, engine: 'quick' },
   { prefix: 'test/', filesPerProcess: 14, engine: 'judge' },
 ];
@@ -65,16 +65,15 @@ function divide(
   { prefix, filesPerProcess, engine, waits = false }: Folder,
   files: readonly string[],
 ): Group[] {
-  const alone = files.filter((file) => filesPerProcess === 1 || FILLING.test(file));
-  const others = files.filter((file) => !alone.includes(file));
-  const count = Math.ceil(others.length / filesPerProcess);
-  return [
-    ...alone.map((file) => ({ name: file, files: [file], engine, waits })),
-    ...Array.from({ length: count }, (_, group) => ({
-      name: prefix,
-      files: others.filter((_, i) => i % count === group),
-      engine,
-      waits,
-    })),
-  ];
+  const filling = files.filter((file) => FILLING.test(file));
+  const others = files.filter((file) => !filling.includes(file));
+  const deal = (dealt: readonly string[]) => {
+    const count = Math.ceil(dealt.length / filesPerProcess);
+    return Array.from({ length: count }, (_, group) => {
+      const dealtHere = dealt.filter((_, i) => i % count === group);
+      const [name = prefix] = filesPerProcess === 1 ? dealtHere : [];
+      return { name, files: dealtHere, engine, waits };
+    });
+  };
+  return [...deal(filling), ...deal(others)];
 }

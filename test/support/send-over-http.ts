@@ -7,7 +7,9 @@ const agent = new Agent({ keepAlive: true });
 
 /** Sends requests as `fetch` does, for about half of its processor time. */
 export const sendOverHttp: Send = async (url, { method, headers, body }) => {
-  const sent = request(url, { agent, method, headers }).end(body);
+  // Node declares no length for the body of a DELETE by itself.
+  const length = body && { 'content-length': String(body.byteLength) };
+  const sent = request(url, { agent, method, headers: { ...headers, ...length } }).end(body);
   const [response]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
   const bytes = await buffer(response);
   const fields = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
