@@ -8,22 +8,22 @@ export interface BodySet {
   readonly name: string;
   /** Cycled through in order. */
   readonly bodies: readonly Buffer[];
-  /** No two need be alike, so that one tells nothing about the others. */
+  /** Whether all bodies may be different, so that one does not represent the others. */
   readonly isReal: boolean;
-  /** The limit that the queue needs, in KB; absent where the default will do. */
+  /** The message size limit that the queue needs, KB; absent = the default is enough. */
   readonly messageKilobytesMax?: number;
 }
 
 const KB = 1024;
-/** Enough for no two blocks to be alike. */
+/** Enough that no two blocks have the same bodies. */
 const BODIES = 400;
-/** As small ones, but together they would be large. */
+/** Fewer than of small bodies, to save memory. */
 const LARGE_BODIES = 48;
 const SEED = 'bench';
-/** What a message takes beside its body, at most: its id and types. */
+/** The most bytes of a message beside its body: its id and types. */
 const MESSAGE_ROOM_BYTES = 256;
 
-/** The bodies of the standard table; the same ones in every run. */
+/** The bodies of the standard table, the same in every run. */
 export function standardBodies(): readonly BodySet[] {
   const random = new LoadRandom(SEED);
   return [
@@ -34,7 +34,7 @@ export function standardBodies(): readonly BodySet[] {
   ];
 }
 
-/** The bodies that are published to topics; the same ones in every run. */
+/** The bodies that are published to topics, the same in every run. */
 export function topicBodies(): readonly BodySet[] {
   const random = new LoadRandom(SEED);
   return [
@@ -47,7 +47,7 @@ function many(name: string, count: number, make: () => Buffer): BodySet {
   return { name, bodies: Array.from({ length: count }, make), isReal: false };
 }
 
-/** Real bodies from a file of one JSON document a line. */
+/** Real bodies, from a file with one JSON document in each line. */
 export function corpusBodies(file: string): BodySet {
   const bodies = readFileSync(file, 'utf8')
     .split('\n')
@@ -64,13 +64,13 @@ export function corpusBodies(file: string): BodySet {
   };
 }
 
-/** The tier in which all of these can be sent: only Premium has messages of another size. */
+/** The tier that all of these bodies need: only Premium allows larger messages. */
 export function tierFor(sets: readonly BodySet[]): 'Standard' | 'Premium' {
   const isLarge = sets.some(({ messageKilobytesMax }) => messageKilobytesMax !== undefined);
   return isLarge ? 'Premium' : 'Standard';
 }
 
-/** Cuts bodies into calls of at most `messages` messages, and of what one batch may hold. */
+/** Divides bodies among calls, of at most `messages` messages and the size limit of a batch. */
 export function intoCalls(bodies: readonly Buffer[], messages: number): readonly Buffer[][] {
   const calls: Buffer[][] = [];
   let call: Buffer[] = [];
@@ -89,7 +89,7 @@ export function intoCalls(bodies: readonly Buffer[], messages: number): readonly
   return calls;
 }
 
-/** JSON of exactly that many bytes, such as an application sends: names repeat, values do not. */
+/** JSON of exactly `bytes` bytes, as applications send it: names repeat, values do not. */
 function jsonOf(random: LoadRandom, bytes: number): Buffer {
   const head = `{"id":"${hex(random, 8)}","type":"order.${random.pick(VERBS)}","at":"${instant(random)}"`;
   const lines: string[] = [];
@@ -106,7 +106,7 @@ function jsonOf(random: LoadRandom, bytes: number): Buffer {
   return Buffer.from(`${head},"lines":[${lines.join(',')}],"note":"${words(random, rest)}"}`);
 }
 
-/** Bytes that no compression makes fewer, as of an image. */
+/** Bytes that cannot be compressed, as of an image. */
 function noise(random: LoadRandom, bytes: number): Buffer {
   return Buffer.from(Array.from({ length: bytes }, () => random.below(256)));
 }

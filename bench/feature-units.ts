@@ -3,7 +3,7 @@ import type { CountingNamespace, OperationCost } from './counted-units.ts';
 import type { BenchClient } from './http-client.ts';
 import { type Cells, short, table } from './markdown.ts';
 
-/** What one call costs of what needs more than one item to agree. */
+/** The cost of one call of a feature that writes several items under a condition. */
 export interface FeatureRow {
   readonly what: string;
   readonly cost: OperationCost;
@@ -12,9 +12,9 @@ export interface FeatureRow {
 const JSON_TYPE = 'application/json';
 const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';
 
-/** Counts single calls on sessions, on what detects duplicates, and of transactions. */
+/** Counts single calls of sessions, duplicate detection and transactions. */
 export async function countFeatures(counting: CountingNamespace): Promise<readonly FeatureRow[]> {
-  counting.keepAway('single');
+  counting.setAddedLatency('single');
   return [
     ...(await countSessions(counting)),
     ...(await countDuplicates(counting)),
@@ -156,7 +156,7 @@ async function countTransactions(counting: CountingNamespace): Promise<readonly 
 
 const TITLES = ['call', 'write units', 'read units', 'requests', 'round trips'];
 
-/** The section on such calls, as Markdown. */
+/** The section on these features, as Markdown. */
 export function printFeatures(rows: readonly FeatureRow[]): string {
   return `## What sessions, duplicates and transactions cost
 

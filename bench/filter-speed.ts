@@ -14,22 +14,22 @@ import {
 
 /** How fast one core evaluates a filter. */
 export interface FilterRate {
-  /** The filter, or words for several, as Markdown. */
+  /** The filter, or a description of several, as Markdown. */
   readonly filter: string;
   readonly perSecond: number;
 }
 
-/** The first one is what applications write most. */
+/** The first one is the kind that applications write most often. */
 const FILTERS = [
   "color = 'red' AND quantity > 5 AND sys.Label = 'order'",
   "color = 'blue' OR total >= 1000 OR price < 9.0",
   "color IN ('red', 'blue') AND region LIKE 'eu-%' AND EXISTS(price)",
   "missing = 'x' OR NOT (Color <> 'green') OR quantity * 2 + 1 > 20",
 ] as const;
-/** The clock is looked at once for so many evaluations. */
+/** Evaluations between two readings of the clock. */
 const STEP = 1000;
 const RULES = 1000;
-/** A part of the time, in which the compiler gets to know the code. */
+/** The fraction of the time for warming up, in which the compiler optimizes the code. */
 const WARM_UP = 0.25;
 
 const random = countingRandom();
@@ -47,7 +47,7 @@ export function measureFilters(ms: number): readonly FilterRate[] {
   return [...rates, many];
 }
 
-/** Evaluations a second, where each call of `step` does `STEP`. */
+/** Evaluations a second; each call of `step` makes `STEP` of them. */
 function rateOf(step: () => void, ms: number): number {
   runFor(step, ms * WARM_UP);
   return runFor(step, ms);
@@ -63,7 +63,7 @@ function runFor(step: () => void, ms: number): number {
   return (steps * STEP) / ((performance.now() - begun) / 1000);
 }
 
-/** One filter on messages of which it lets some in. */
+/** One filter on messages, some of which match. */
 function evaluations(expression: string): () => void {
   const filter = sql(expression);
   const inputs = [order('red', 10), order('blue', 3), order('green', 12)];
@@ -88,7 +88,7 @@ function order(color: string, quantity: number): FilterInput {
   );
 }
 
-/** What a topic with many subscriptions does for a message that nobody has looked at before. */
+/** The filters of a topic with many subscriptions, on messages that are all different. */
 function messagesOverRules(): () => void {
   const rules = Array.from(
     { length: RULES },

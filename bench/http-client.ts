@@ -20,13 +20,13 @@ interface Answer {
   readonly location: string | undefined;
 }
 
-/** A message that was received: where its lock is settled, or its token. */
+/** The lock of a received message: its URL, or its token. */
 export type Lock = { readonly address: string } | { readonly token: string };
 
-/** What a receive brought. */
+/** The result of a receive. */
 export interface Received {
   readonly locks: readonly Lock[];
-  /** The body of the first message, as it came: to see that it is one of those that were sent. */
+  /** The body of the first message as received, to check that it is one that was sent. */
   readonly firstBody: Buffer;
 }
 
@@ -54,7 +54,7 @@ export class BenchClient {
     this.#agent.destroy();
   }
 
-  /** Creates a queue whose locks outlast any measurement. */
+  /** Creates a queue whose locks last longer than any measurement. */
   async createQueue(name: string, messageKilobytesMax: number | undefined): Promise<void> {
     const limit =
       messageKilobytesMax === undefined
@@ -68,7 +68,7 @@ export class BenchClient {
     await this.#create(name, 'QueueDescription', `${LONG_LOCKS}${setting}`);
   }
 
-  /** Any call; returns the answer's text. Fails where that has another status. */
+  /** Makes a call and returns the text of the answer. Fails if the answer has another status than expected. */
   async call(
     expected: number,
     method: string,
@@ -79,7 +79,7 @@ export class BenchClient {
     return String(bytes);
   }
 
-  /** Any call whose status the caller judges. */
+  /** Makes a call whose status the caller checks. */
   async ask(method: string, path: string): Promise<Pick<Answer, 'status' | 'location'>> {
     return await this.#exchange({ method, path });
   }
@@ -90,7 +90,7 @@ export class BenchClient {
     await this.#create(name, 'TopicDescription', room);
   }
 
-  /** Creates a subscription with the default rule, whose locks outlast any measurement. */
+  /** Creates a subscription with the default rule, whose locks last longer than any measurement. */
   async createSubscription(path: string): Promise<void> {
     await this.#create(path, 'SubscriptionDescription', LONG_LOCKS);
   }
@@ -113,7 +113,7 @@ export class BenchClient {
     await this.#call(201, { method: 'POST', path: `/${queue}/messages`, ...prepared });
   }
 
-  /** Peek-locks: one message in the form of headers where one is wanted, else up to so many. */
+  /** Peek-locks up to `maxMessages` messages; a single one in headers and body. */
   async receive(queue: string, maxMessages: number): Promise<Received> {
     const many = maxMessages === 1 ? '' : `&maxMessages=${maxMessages}`;
     const path = `/${queue}/messages/head?timeout=0${many}`;

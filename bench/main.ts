@@ -240,7 +240,7 @@ async function countAll(
 
 async function countTopics(counting: CountingNamespace, subscriptions: number) {
   console.log(`Counting units of a topic with ${subscriptions} subscriptions`);
-  counting.keepAway('none');
+  counting.setAddedLatency('none');
   const topic = await createTopic(counting.http, subscriptions, counting.subscribe);
   const rows: CountedTopicRow[] = [];
   for (const set of topicBodies()) {

@@ -8,12 +8,12 @@ export function table(titles: readonly string[], lines: readonly Cells[]): strin
   return [titles, rule, ...lines].map(cells).join('\n');
 }
 
-/** Three decimals below ten, fewer above: beyond that they say nothing. */
+/** Three decimals below ten, fewer above: further digits are noise. */
 export function short(value: number): string {
   return value.toFixed(value < 10 ? 3 : 1);
 }
 
-/** To two digits or three: the next run says something else. */
+/** Rounded to two or three digits, because further digits differ from run to run. */
 export function rounded(perSecond: number): string {
   return Number(perSecond.toPrecision(perSecond < 100 ? 2 : 3)).toLocaleString('en-US');
 }

@@ -1,10 +1,10 @@
 /**
- * Preloaded into a server that is measured: tells its parent how much memory it holds. Throws away
- * first what nobody holds any more.
+ * Preloaded into a server that is measured: reports to its parent how much memory the server holds, after a garbage
+ * collection.
  */
 process.on('message', () => {
   globalThis.gc?.();
   process.send?.(process.memoryUsage());
 });
-// Whoever asks for nothing must not keep the server alive.
+// The channel to the parent does not keep the server alive.
 process.channel?.unref();

@@ -8,26 +8,26 @@ import { standardBodies } from './bodies.ts';
 import { type CountingNamespace, cycle, startCounting } from './counted-units.ts';
 import { prepareSend } from './http-client.ts';
 
-/** What one kind of queue does with one size of batch. */
+/** The throughput of one kind of queue with one size of batch. */
 export interface ScaleRow {
   readonly queue: string;
   readonly batch: number;
   /** Capacity units for a message: sent, received and completed. */
   readonly write: number;
   readonly read: number;
-  /** What the busiest item collection has to do for a million messages, write units. */
+  /** Write units of the busiest item collection for a million messages. */
   readonly busiest: number;
-  /** Messages a second, as many as the busiest item collection lets through. */
+  /** Messages a second if the busiest item collection is the bottleneck. */
   readonly perSecond: number;
 }
 
-/** Enough for every partition to have had its turn many times. */
+/** Enough for every partition to be selected many times. */
 const MESSAGES = { 1: 480, 100: 16_000 } as const;
 const MILLION = 1_000_000;
 
 /**
- * Finds out how many messages a plain queue and a partitioned one can move, if each item collection
- * gets what the service gives it: counted on a client that accounts units by collection.
+ * Calculates the throughput of a plain queue and of a partitioned one from the units that each item collection
+ * consumes and the limit of the service for one collection.
  */
 export async function measureScale(endpoint: string): Promise<readonly ScaleRow[]> {
   let units: CollectionUnits | undefined;

@@ -1,9 +1,9 @@
 import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 
-/** List prices on demand in us-east-1, in dollars, as remembered: check them before you rely on a sum. */
+/** List prices on demand in us-east-1, in dollars, which nobody has compared with the price list since: check them. */
 export const PRICES = {
-  /** When they were written down. */
-  rememberedOn: '2026-11-22',
+  /** The date of these prices. */
+  listedOn: '2026-11-22',
   perMillionWriteUnits: 0.625,
   perMillionReadUnits: 0.125,
   /** API Gateway HTTP API; each 512 KB of a request or an answer count as one. */
@@ -16,17 +16,17 @@ export const PRICES = {
 /** Capacity units of a number of messages. */
 export type Capacity = Pick<Units, 'read' | 'write'>;
 
-/** What a million messages cost in DynamoDB, where these units were counted for one. */
+/** The cost of a million messages in DynamoDB; `units` = those of one message. */
 export function dollarsPerMillion({ read, write }: Capacity): number {
   return write * PRICES.perMillionWriteUnits + read * PRICES.perMillionReadUnits;
 }
 
-/** What a million messages cost in API Gateway and in invocations of functions. */
+/** The cost of a million messages in API Gateway and in invocations of functions. */
 export function requestDollarsPerMillion(httpRequestsPerMessage: number): number {
   return httpRequestsPerMessage * (PRICES.perMillionHttpRequests + PRICES.perMillionInvocations);
 }
 
-/** What a million invocations of so many milliseconds cost beside that. */
+/** The cost of the duration of a million invocations. */
 export function durationDollarsPerMillion(ms: number, megabytes: number): number {
   return 1e6 * (ms / 1000) * (megabytes / 1024) * PRICES.perGigabyteSecond;
 }

@@ -13,18 +13,18 @@ import { prepareSend } from './http-client.ts';
 /** Batches that are sent, received and settled for one row. */
 const ROUNDS = 4;
 
-/** Counts what messages cost that go through a queue in batches of one size. */
+/** Counts the cost of messages that are sent, received and settled in batches of one size. */
 export async function countQueue(
-  { http, counted, keepAway }: CountingNamespace,
+  { http, counted, setAddedLatency }: CountingNamespace,
   { bodies, isReal, messageKilobytesMax }: BodySet,
   batch: number,
 ): Promise<Costs> {
-  keepAway(batch === 1 ? 'single' : 'batch');
+  setAddedLatency(batch === 1 ? 'single' : 'batch');
   const queue = `q-${randomBytes(6).toString('hex')}`;
   await http.createQueue(queue, messageKilobytesMax);
-  // Reads the queue's description, which a function does every other second and not for each call.
+  // Reads the description of the queue, because a function reads it every other second, not for each call.
   await http.receive(queue, batch);
-  // Real bodies differ, so all of them count; of made ones a few tell enough.
+  // Real bodies differ, so all of them are measured; a few generated ones are enough.
   const rounds = isReal ? Number.POSITIVE_INFINITY : ROUNDS;
   const chosen = cycle(bodies, Math.max(batch, Math.min(bodies.length, rounds * batch)));
   const costs: Record<Operation, OperationCost[]> = { send: [], receive: [], settle: [] };

@@ -18,7 +18,7 @@ import {
 import type { Rates } from './throughput.ts';
 import { printFilters, printTopics, type TopicRow } from './topic-report.ts';
 
-/** What was found out for one kind of body and one size of batch. */
+/** The results for one kind of body and one size of batch. */
 export interface Row {
   readonly body: string;
   readonly batch: number;
@@ -28,9 +28,9 @@ export interface Row {
 
 export interface Report {
   readonly engine: string;
-  /** What the machine did besides, before the start: processes that want a core. */
+  /** The load average of the machine before the start: processes that want a core. */
   readonly load: number;
-  /** The options after `npm run bench --`, to do it again. */
+  /** The options after `npm run bench --`, to repeat the run. */
   readonly options: readonly string[];
   readonly rows: readonly Row[];
   readonly topics: readonly TopicRow[];
@@ -48,7 +48,7 @@ const COST_TITLES = [
 const RATE_TITLES = [
   ...['body', 'batch', 'clients', 'sent', 'received, then settled', 'both in one call'],
 ];
-/** A size of function and a time for one call, to give an idea of what its running costs. */
+/** An example of a function's memory and duration, for an estimate of its cost. */
 const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */

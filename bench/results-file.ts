@@ -2,23 +2,23 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const FILE = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-/** The section that stands last, where no other is named. */
+/** The last section of the file. */
 const LAST = '## How fast filters are';
 
-/** Measured by runs of their own, so that no other run has them. */
-const APART = ['## Under attack'];
+/** Sections that separate runs measure; other runs keep them. */
+const SEPARATE_SECTIONS = ['## Under attack'];
 
-/** Writes all results anew, but for what is measured apart. */
+/** Replaces all results except the sections that separate runs measure. */
 export function keepResults(report: string): void {
   const before = readFileSync(FILE, 'utf8');
-  const kept = APART.filter((title) => !report.includes(title)).map((title) =>
+  const kept = SEPARATE_SECTIONS.filter((title) => !report.includes(title)).map((title) =>
     sectionOf(before, title),
   );
   const last = report.indexOf(LAST);
   writeResults(`${report.slice(0, last)}${kept.join('')}${report.slice(last)}`);
 }
 
-/** A section with its title, up to the next one; nothing where it is missing. */
+/** Returns a section with its title, up to the next one; an empty text if it is missing. */
 function sectionOf(results: string, title: string): string {
   const start = results.indexOf(title);
   if (start < 0) return '';
@@ -30,7 +30,7 @@ function writeResults(results: string): void {
   console.log(`\nWritten to ${FILE}`);
 }
 
-/** Writes one section anew, which begins with its title; one that is new goes before the last. */
+/** Replaces one section, which begins with its title; inserts a new one before the last section. */
 export function replaceSection(title: string, section: string): void {
   const results = readFileSync(FILE, 'utf8');
   const known = results.indexOf(title);

@@ -9,20 +9,20 @@ export interface ServerProcess {
   readonly port: number;
   /** For clients that speak AMQP. */
   readonly connectionString: string;
-  /** A client with so many connections; whoever asks closes it. */
+  /** Creates a client with a number of connections; the caller closes it. */
   connect(connections: number): BenchClient;
-  /** What the server holds, after a collection of garbage. */
+  /** The memory that the server holds after a garbage collection. */
   memory(): Promise<NodeJS.MemoryUsage>;
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
   readonly engine: string | undefined;
-  /** Where the server leaves its processor profile when it ends; absent where none is wanted. */
+  /** The folder for the processor profile of the server; absent = no profile. */
   readonly profileDirectory: string | undefined;
-  /** An engine that runs already, which others work on as well; absent = one of its own. */
+  /** An engine that runs already and may be shared; absent = the server starts its own. */
   readonly endpoint?: string;
-  /** Standard if it is not named. */
+  /** Default: Standard. */
   readonly tier?: 'Standard' | 'Premium';
 }
 
@@ -73,7 +73,7 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
   };
 }
 
-/** As the official clients take it, for a server without TLS. */
+/** The connection string for the official clients, for a server without TLS. */
 export function connectionStringOf(url: string, key: string): string {
   return `Endpoint=sb://${new URL(url).host};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${key};UseDevelopmentEmulator=true;`;
 }

@@ -3,24 +3,24 @@ import { cycle } from './counted-units.ts';
 import { type BenchClient, type Lock, prepareSend } from './http-client.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Messages a second, over HTTP, by all clients together. */
+/** Messages a second over HTTP, of all clients together. */
 export interface Rates {
   readonly clients: number;
   readonly sent: number;
   /** A receive, then a settlement, as two calls. */
   readonly receivedAndSettled: number;
-  /** Each call settles what the last one brought, and receives. */
+  /** Each call settles the messages of the call before, and receives further ones. */
   readonly inOneCall: number;
 }
 
 const CLIENTS_SINGLE = 32;
 const CLIENTS_BATCH = 4;
-/** Bounds what the engine has to keep in memory. */
+/** Bounds the memory of the engine. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024;
 
 let queues = 0;
 
-/** Messages a second through a queue of their own. */
+/** Measures messages a second through a new queue. */
 export async function measureRates(
   server: ServerProcess,
   set: BodySet,
@@ -34,7 +34,7 @@ export async function measureRates(
   return rates;
 }
 
-/** Who does what for how long. */
+/** The load of one measurement. */
 export interface Load {
   readonly http: BenchClient;
   /** A queue, or a topic to send to. */
@@ -50,14 +50,14 @@ async function measure(load: Load): Promise<Rates> {
   await http.createQueue(queue, set.messageKilobytesMax);
   const sent = await measureSend(load);
   const receivedAndSettled = await measureReceive(load);
-  // What is left may not last for another measurement.
+  // Too few messages may be left for another measurement.
   await measureSend(load);
   const inOneCall = await measureOneCall(load);
   await http.deleteQueue(queue);
   return { clients, sent, receivedAndSettled, inOneCall };
 }
 
-/** Runs the same in all clients until each says that it has nothing to do, or the time is over. */
+/** Runs the calls of all clients until each of them has returned 0 messages, or the time is over. */
 export async function perSecond(
   { clients, ms }: Pick<Load, 'clients' | 'ms'>,
   client: () => () => Promise<number>,
@@ -65,9 +65,9 @@ export async function perSecond(
   let messages = 0;
   const begun = performance.now();
   const run = async () => {
-    const turn = client();
+    const call = client();
     while (performance.now() - begun < ms) {
-      const done = await turn();
+      const done = await call();
       if (done === 0) return;
       messages += done;
     }
@@ -76,7 +76,7 @@ export async function perSecond(
   return messages / ((performance.now() - begun) / 1000);
 }
 
-/** Messages a second that are sent. */
+/** Measures messages a second that are sent. */
 export function measureSend(load: Load): Promise<number> {
   const { http, queue, set, batch } = load;
   const bodies = cycle(set.bodies, Math.max(batch, set.bodies.length));
@@ -95,7 +95,7 @@ export function measureSend(load: Load): Promise<number> {
   });
 }
 
-/** Messages a second that are received, then completed. */
+/** Measures messages a second that are received and then completed. */
 export function measureReceive(load: Load): Promise<number> {
   const { http, queue, batch } = load;
   return perSecond(load, () => async () => {

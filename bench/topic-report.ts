@@ -5,7 +5,7 @@ import { dollarsPerMillion } from './prices.ts';
 import type { TopicRate } from './topic-throughput.ts';
 import { DRAINED_MAX, type TopicCosts } from './topic-units.ts';
 
-/** What was found out for one size of topic, kind of body and size of batch. */
+/** The results for one size of topic, kind of body and size of batch. */
 export interface TopicRow {
   readonly subscriptions: number;
   readonly body: string;

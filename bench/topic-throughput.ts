@@ -2,7 +2,7 @@ import type { ServerProcess } from './server-process.ts';
 import { type Load, measureSend } from './throughput.ts';
 import { type BenchTopic, createTopic } from './topic-units.ts';
 
-/** How fast messages go to a topic, over HTTP, by all clients together. */
+/** Messages a second that all clients together publish to a topic over HTTP. */
 export interface TopicRate {
   readonly clients: number;
   readonly messagesPerSecond: number;
@@ -11,10 +11,10 @@ export interface TopicRate {
 
 const CLIENTS_SINGLE = 32;
 const CLIENTS = 4;
-/** One call to a topic with more subscriptions keeps server and engine busy for longer. */
+/** With more subscriptions fewer clients are enough, because one call keeps server and engine busy for longer. */
 const FEW_SUBSCRIPTIONS = 10;
 const MANY_SUBSCRIPTIONS = 100;
-/** Calls under way at the end are waited for, so many of the longest ones would take long. */
+/** The measurement waits for its last calls, so with long calls it uses few clients. */
 const CLIENTS_MANY = 2;
 
 /** Creates a topic of that size on the server, to be measured with each kind of call. */
@@ -25,7 +25,7 @@ export async function createServerTopic(server: ServerProcess, size: number): Pr
   return topic;
 }
 
-/** Publishes as fast as it goes for some time; calls that are under way then are waited for. */
+/** Publishes as fast as possible for some time, and waits for the last calls. */
 export async function measureTopic(
   server: ServerProcess,
   { name, subscriptions }: BenchTopic,

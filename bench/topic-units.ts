@@ -3,12 +3,12 @@ import { type BodySet, intoCalls } from './bodies.ts';
 import { type CountingNamespace, cycle, type OperationCost, perMessage } from './counted-units.ts';
 import { type BenchClient, type Lock, prepareSend } from './http-client.ts';
 
-/** How many subscriptions the topics have that are measured. */
+/** The numbers of subscriptions of the measured topics. */
 export const TOPIC_SIZES = [1, 10, 100, 1000] as const;
-/** How many messages are published in one call. */
+/** The numbers of messages that one call publishes. */
 export const TOPIC_BATCHES = [1, 100] as const;
 
-/** What one call to a topic costs, and the copies that come of it. */
+/** The cost of one call to a topic, and of its copies. */
 export interface TopicCosts {
   /** The whole call. */
   readonly publish: OperationCost;
@@ -25,14 +25,14 @@ export interface BenchTopic {
   readonly subscriptions: readonly string[];
 }
 
-/** With more subscriptions than these, the copies of these are received and settled. */
+/** Copies of at most this number of subscriptions are received and settled. */
 export const DRAINED_MAX = 20;
 const CREATED_AT_ONCE = 8;
 const DRAINED_AT_ONCE = 8;
-/** A claim may be lost to nobody here, but a hint may be old. */
+/** A receive may find nothing because a hint is out of date; no other receiver competes. */
 const EMPTY_MAX = 20;
 
-/** Creates a topic with so many subscriptions, by `subscribe` where HTTP takes too long. */
+/** Creates a topic with a number of subscriptions, through `subscribe` if HTTP would take too long. */
 export async function createTopic(
   http: BenchClient,
   size: number,
@@ -46,8 +46,8 @@ export async function createTopic(
 }
 
 /**
- * Counts what a call to a topic costs. All is done twice and the second time counts: a function
- * reads what topics and subscriptions are every other second, and not for each call.
+ * Counts the cost of a call to a topic. Makes each call twice and counts the second one, because a function reads the
+ * descriptions of topics and subscriptions every other second, not for each call.
  */
 export async function countTopic(
   counting: CountingNamespace,
@@ -57,25 +57,25 @@ export async function countTopic(
 ): Promise<TopicCosts> {
   const [call = []] = intoCalls(cycle(bodies, batch), batch);
   const prepared = prepareSend(call, batch > 1);
-  const { http, counted, keepAway } = counting;
+  const { http, counted, setAddedLatency } = counting;
   const once = async (): Promise<TopicCosts> => {
     const publish = (await counted(() => http.send(topic.name, prepared))).cost;
     return { publish, ...(await drain(counting, topic, batch)) };
   };
-  keepAway('none');
+  setAddedLatency('none');
   await once();
-  keepAway(batch === 1 ? 'single' : 'batch');
+  setAddedLatency(batch === 1 ? 'single' : 'batch');
   return await once();
 }
 
 type Drained = Pick<TopicCosts, 'receive' | 'settle'>;
 
 /**
- * Receives and completes the copies of one call. Round trips are told from the first subscription;
- * the others do it side by side, where only the units can be told.
+ * Receives and completes the copies of one call. Counts round trips on the first subscription only: the others
+ * receive in parallel, which allows to count units alone.
  */
 async function drain(
-  { http, counted, keepAway }: CountingNamespace,
+  { http, counted, setAddedLatency }: CountingNamespace,
   { subscriptions }: BenchTopic,
   batch: number,
 ): Promise<Drained> {
@@ -96,7 +96,7 @@ async function drain(
     costs.settle.push(alone ? settled.cost : withoutRoundTrips(settled.cost));
   };
   if (first !== undefined) await pass([first], true);
-  keepAway('none');
+  setAddedLatency('none');
   if (others.length > 0) await pass(others, false);
   const copies = paths.length * batch;
   return {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
 import type { CountingNamespace } from '../counted-units.ts';
 
-/** What receivers on one queue ask of the database in an hour in which nothing comes. */
+/** The requests to the database of receivers on one idle queue, in an hour. */
 export interface AmqpIdle {
   readonly receivers: number;
   readonly requests: number;
@@ -12,12 +12,12 @@ const QUEUE = 'q-idle';
 const RECEIVERS = [1, 100] as const;
 const HOUR_MS = 3_600_000;
 
-/** Lets receivers wait, first until they ask as seldom as they ever do. */
+/** Lets receivers wait; counts once their interval between two reads has reached its maximum. */
 export async function measureIdle(
-  { http, connectionString, counted, keepAway }: CountingNamespace,
+  { http, connectionString, counted, setAddedLatency }: CountingNamespace,
   { settleMs, ms }: { readonly settleMs: number; readonly ms: number },
 ): Promise<readonly AmqpIdle[]> {
-  keepAway('none');
+  setAddedLatency('none');
   await http.createQueue(QUEUE, undefined);
   const rows: AmqpIdle[] = [];
   for (const receivers of RECEIVERS) {

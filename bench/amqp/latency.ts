@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
 import type { ServerProcess } from '../server-process.ts';
 
-/** How long messages take from being sent to the handler, ms. */
+/** The latency of messages from the send to the handler, ms. */
 export interface AmqpLatency {
   readonly what: string;
   /** Messages a second. */
@@ -14,7 +14,7 @@ export interface AmqpLatency {
   readonly worst: number;
 }
 
-/** What goes in at one server, and comes out at the same one or another. */
+/** The server to which messages are sent, and the one from which they are received. */
 export interface Passage {
   readonly what: string;
   readonly from: ServerProcess;
@@ -25,9 +25,8 @@ const BODY_BYTES = 200;
 const TICK_MS = 1;
 
 /**
- * Sends at a steady rate whatever becomes of what was sent before, and counts from the instant at
- * which each message was to be sent: so a moment in which nothing moves is in the numbers of all that
- * it held up (no coordinated omission).
+ * Sends at a steady rate regardless of earlier sends (open loop), and measures from the instant at which each message
+ * was due to be sent. So a stall counts in the latencies of all messages that it delayed (no coordinated omission).
  */
 export async function measureLatency(
   { what, from, to }: Passage,
@@ -43,7 +42,7 @@ export async function measureLatency(
   const count = Math.round((rate * ms) / 1000);
   const dueAt: number[] = [];
   const took: number[] = [];
-  // One before, which opens the links.
+  // A first message opens the links.
   await sender.sendMessages({ body: Buffer.alloc(BODY_BYTES) });
   const all = receiveAll(receiving, queue, count + 1, (index) => {
     took.push(performance.now() - (dueAt[index] ?? 0));
@@ -69,7 +68,7 @@ export async function measureLatency(
   return { what, rate, messages: count, p50: at(0.5), p99: at(0.99), worst: at(1) };
 }
 
-/** Tells the indexes of messages as they come; what has none comes first and begins it. */
+/** Calls `came` with the index of each message received. The first message has none; it resolves `begun`. */
 function receiveAll(
   client: ServiceBusClient,
   queue: string,

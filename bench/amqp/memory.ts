@@ -3,7 +3,7 @@ import { PUBLIC_ROOT_KEY } from '../../local/root-key.ts';
 import { RawAmqp } from '../../test/support/raw-amqp.ts';
 import type { ServerProcess } from '../server-process.ts';
 
-/** What the server holds for a thousand connections that do nothing, in bytes. */
+/** The memory of the server for a thousand idle connections, bytes. */
 export interface AmqpMemory {
   readonly what: string;
   readonly rss: number;
@@ -15,16 +15,16 @@ const KEY_NAME = 'RootManageSharedAccessKey';
 const QUEUE = 'bench-idle';
 const CREDIT = 100;
 
-/** Opens connections and compares what the server holds before and after. */
+/** Opens connections and compares the memory of the server before and after. */
 export async function measureMemory(server: ServerProcess): Promise<readonly AmqpMemory[]> {
   const http = server.connect(1);
   await http.createQueue(QUEUE, undefined);
-  // What the first ones need that is there for all.
+  // The first connections allocate what all share.
   await disconnect(await connectMany(server, 10));
   const before = await server.memory();
   const clients = await connectMany(server, CONNECTIONS);
   const connected = await server.memory();
-  // One after the other, so that their first looks need no more connections to the engine than others.
+  // One after the other, so that their first reads do not open more connections to the engine.
   for (const client of clients) {
     receive(client);
     await client.hear('attach');

@@ -10,7 +10,7 @@ import { type AmqpMemory, measureMemory } from './memory.ts';
 import { type AmqpRate, measureAmqpRates } from './throughput.ts';
 import { type AmqpUnits, countAmqp } from './units.ts';
 
-/** What was found out of the official client over AMQP. */
+/** The results of the official client over AMQP. */
 export interface AmqpSection {
   readonly load: number;
   readonly units: readonly AmqpUnits[];
@@ -27,11 +27,11 @@ interface Times {
 
 const SETS = 2;
 const RATES = [10, 1000] as const;
-/** In units of what is measured: a slow rate needs longer for a percentile to mean anything. */
+/** Factors of the measured time: a low rate needs longer for its percentiles. */
 const LATENCY_TIMES = { 10: 12, 1000: 4 } as const;
 const IDLE_SETTLE = 12;
 
-/** Counts and measures all of it. */
+/** Counts and measures everything of this section. */
 export async function measureAmqp(times: Times, options: ServerOptions): Promise<AmqpSection> {
   const [load = 0] = loadavg();
   const sets = standardBodies().slice(0, SETS);
@@ -85,7 +85,7 @@ async function measureLatencies(
   return rows;
 }
 
-/** Two servers over one engine: nobody wakes who waits at the other. */
+/** Starts two servers over one engine. A send to one does not wake a receiver of the other. */
 async function measureApart(times: Times, options: ServerOptions): Promise<readonly AmqpLatency[]> {
   const engine = await startEngine({ kind: options.engine });
   try {

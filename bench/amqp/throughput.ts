@@ -5,7 +5,7 @@ import { cycle } from '../counted-units.ts';
 import type { ServerProcess } from '../server-process.ts';
 import { type Load, measureReceive, measureSend, perSecond } from '../throughput.ts';
 
-/** Messages a second by the official client over one connection, and over HTTP by as many clients. */
+/** Messages a second of the official client over one connection, and of as many clients over HTTP. */
 export interface AmqpRate {
   readonly body: string;
   readonly what: string;
@@ -27,7 +27,7 @@ interface Way {
   readonly what: string;
   readonly batch: number;
   readonly clients: number;
-  /** Whether there have to be messages first. */
+  /** Whether messages must be sent before. */
   readonly takes: boolean;
   readonly amqp: Measure;
   readonly http: Measure;
@@ -60,7 +60,7 @@ export async function measureAmqpRates(
     const rateOf = async (measure: Measure): Promise<number> => {
       const queue = `bench-amqp-${queues++}`;
       await client.createQueue(queue, undefined);
-      // Sent faster than anybody receives, there is enough for the time.
+      // Sending is faster than receiving, so these messages are enough.
       if (takes) await measureSend({ http: client, queue, set, batch, clients: CLIENTS, ms });
       const bus = new ServiceBusClient(server.connectionString);
       const rate = await measure({ http: many, queue, set, batch, clients, ms }, bus);
@@ -81,7 +81,7 @@ export async function measureAmqpRates(
   return rows;
 }
 
-/** The same batch again and again: making it is not measured. */
+/** One batch for all calls, so that creating it is not measured. */
 async function sendBatches(load: Load, bus: ServiceBusClient): Promise<number> {
   const sender = bus.createSender(load.queue);
   const batch = await sender.createMessageBatch();

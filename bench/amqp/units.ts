@@ -7,7 +7,7 @@ import type { BodySet } from '../bodies.ts';
 import { type CountingNamespace, cycle, type OperationCost, perMessage } from '../counted-units.ts';
 import { countQueue } from '../queue-units.ts';
 
-/** What a message costs in one way of using the official client, and the like over HTTP. */
+/** The cost of a message in one use of the official client, and in the same use of HTTP. */
 export interface AmqpUnits {
   readonly body: string;
   readonly what: string;
@@ -22,7 +22,7 @@ const SINGLES = 8;
 const WAIT_MS = 20_000;
 const HANDLER_MS_MAX = 100;
 
-/** Counts what messages cost that go through a queue by the official client. */
+/** Counts the cost of messages that the official client sends, receives and settles. */
 export async function countAmqp(
   counting: CountingNamespace,
   set: BodySet,
@@ -31,7 +31,7 @@ export async function countAmqp(
     await countQueue(counting, set, BATCH),
     await countQueue(counting, set, 1),
   ];
-  counting.keepAway('none');
+  counting.setAddedLatency('none');
   const queue = `q-${randomBytes(6).toString('hex')}`;
   await counting.http.createQueue(queue, undefined);
   const client = new ServiceBusClient(counting.connectionString);
@@ -102,7 +102,7 @@ async function receiveTogether(
   };
 }
 
-/** Lets a handler have all messages, each of which is completed when it returns. */
+/** Passes all messages to a handler; each message is completed when the handler returns. */
 async function subscribe(
   client: ServiceBusClient,
   queue: string,

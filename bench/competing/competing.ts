@@ -7,7 +7,7 @@ import { prepareSend } from '../http-client.ts';
 import { BENCH_TABLES, type CompetingProcess, startCompetingProcess } from './process.ts';
 import { CompetingReceivers } from './receivers.ts';
 
-/** What processes that compete for one queue achieve together. */
+/** The results of processes that compete for one queue. */
 export interface CompetingRow {
   readonly engine: string;
   readonly processes: number;
@@ -19,7 +19,7 @@ export interface CompetingRow {
   /** Capacity units for a message, received and completed. */
   readonly write: number;
   readonly read: number;
-  /** Messages that were handed out more than once, though no lock ran out. */
+  /** Messages that were received more than once although no lock expired. */
   readonly seenTwice: number;
 }
 
@@ -30,18 +30,18 @@ export interface CompetingOptions {
   readonly processes: readonly number[];
 }
 
-/** What `npm run bench` measures where it is not told how many messages. */
+/** The default number of messages of `npm run bench`. */
 export const COMPETING_MESSAGES = 2000;
 export const COMPETING_PROCESSES = [1, 2, 8] as const;
 
 const BODY_BYTES = 200;
-/** Each process handles about so many before, so that all run compiled code as a server does. */
+/** Messages that each process handles before the measurement, so that its code is compiled. */
 const WARM_UP_MESSAGES = 300;
 const SENDERS = 8;
 
 /**
- * Measures how processes that share nothing but the tables empty one queue: each has one receiver, which
- * locks one message after the other without waiting, and completes it.
+ * Measures how processes that share only the tables empty one queue. Each process has one receiver, which locks one
+ * message after the other without waiting, and completes it.
  */
 export async function measureCompeting(
   options: CompetingOptions,
@@ -105,7 +105,7 @@ async function compete(
   };
 }
 
-/** Sends single messages, through all processes in turn. */
+/** Sends single messages through all processes, round robin. */
 async function fill(
   processes: readonly CompetingProcess[],
   queue: string,

@@ -11,7 +11,7 @@ export const BENCH_KEY = 'bench';
 export interface CompetingProcess {
   /** Closed by `stop`. */
   readonly http: BenchClient;
-  /** Capacity units since the last call, once nothing is left to do behind answers. */
+  /** Returns the capacity units since the last call, after all background work is done. */
   units(): Promise<Units>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { BenchClient } from '../http-client.ts';
 
-/** A receiver that has got nothing for longer fails, unless others still complete messages. */
+/** A receiver that has received nothing for longer fails, unless others still complete messages. */
 const STANDSTILL_MS_MAX = 60_000;
 
 /** Receivers that empty one queue together, each through its own process; times are monotonic ms. */
@@ -8,9 +8,9 @@ export class CompetingReceivers {
   readonly #queue: string;
   readonly #messages: number;
   readonly #begunAt = performance.now();
-  /** How often each message was handed out, by its sequence number. */
+  /** How often each message was received, by its sequence number. */
   readonly #handedOut = new Map<string, number>();
-  /** Receives that brought nothing though messages were free, by the time of the answer. */
+  /** The times of empty answers while messages were free. */
   readonly #empty: number[] = [];
   readonly #busy: number[] = [];
   #receives = 0;
@@ -68,13 +68,13 @@ export class CompetingReceivers {
         this.#completed++;
         this.#completedAt = performance.now();
       }
-      // Lost by a message that was handed out twice, which the result tells.
+      // A lost lock means that the message was received twice, which the result shows.
       else if (status !== 404) throw new Error(`A completion answered ${status}.`);
       return;
     }
   }
 
-  /** The tally, once all receivers have ended. */
+  /** The result, after all receivers have ended. */
   result() {
     const late = [...this.#empty, ...this.#busy].filter((at) => at > this.#lastClaimAt).length;
     const receives = this.#receives - late;

@@ -8,7 +8,7 @@ import { BENCH_KEY, BENCH_TABLES } from './process.ts';
 
 /**
  * One process of a namespace that several processes serve, as in a deployment. Started by
- * `startCompetingProcess`: it sends its URL, and then its capacity units since it was last asked.
+ * `startCompetingProcess`: it sends its URL, and on each request its capacity units since the request before.
  */
 
 const [, , endpoint, namespace] = process.argv;

@@ -6,37 +6,37 @@ import { Attack } from '../../test/hostile/search/wire.ts';
 import { forwardPort } from '../../test/interop/gateway/forwarded-port.ts';
 import { LoadRandom } from '../../test/support/load-random.ts';
 
-/** A process that attacks until it is ended: every kind of attack it is given, all at once. */
+/** A process that carries out all its kinds of attack at once until it is killed. */
 
-/** What the parent says, as JSON in the first argument. */
+/** The options from the parent, as JSON in the first argument. */
 export interface AttackerOptions {
   readonly scene: Scene;
-  /** Of the task; the way there, with its TLS, is the attacker's own. */
+  /** The port of the task. Each attacker has its own forwarder to it, which speaks TLS. */
   readonly taskPort: number;
   readonly seed: string;
-  /** Names of kinds. */
+  /** The names of the kinds of attack. */
   readonly kinds: readonly string[];
-  /** Of each case. */
+  /** The most connections of each case. */
   readonly connectionsMax: number;
 }
 
-/** What it tells each second. */
+/** What an attacker reports to its parent twice a second. */
 export interface Attacked {
   /** Cases that were carried out, by kind. */
   readonly cases: Readonly<Record<string, number>>;
   readonly sentBytes: number;
 }
 
-/** What a case may take to say everything, and how long its connections stay then. */
-const SAY_MS_MAX = 5000;
+/** The time in which a case sends everything. Then its connections stay open for `HOLD_MS`. */
+const SEND_MS_MAX = 5000;
 const HOLD_MS = 500;
-const TELL_MS = 500;
+const REPORT_MS = 500;
 
-// Attackers have machines of their own; here they take what the others leave.
+// Real attackers use other machines; here they get the processor time that others leave.
 setPriority(19);
-await attackForEver(JSON.parse(process.argv[2] ?? '{}') as AttackerOptions);
+await attackUntilKilled(JSON.parse(process.argv[2] ?? '{}') as AttackerOptions);
 
-async function attackForEver({
+async function attackUntilKilled({
   scene,
   taskPort,
   seed,
@@ -45,10 +45,10 @@ async function attackForEver({
 }: AttackerOptions): Promise<void> {
   const cases: Record<string, number> = {};
   let sentBytes = 0;
-  const tell = () => process.send?.({ cases, sentBytes } satisfies Attacked);
-  tell();
-  setInterval(tell, TELL_MS);
-  // Whoever started this may have gone.
+  const report = () => process.send?.({ cases, sentBytes } satisfies Attacked);
+  report();
+  setInterval(report, REPORT_MS);
+  // The parent has ended.
   process.on('disconnect', () => process.exit(0));
   const { port } = await forwardPort(taskPort);
   const chosen = KINDS.filter(({ name }) => kinds.includes(name));
@@ -57,7 +57,7 @@ async function attackForEver({
       for (let number = 0; ; number++) {
         const one = drawKind(kind, new LoadRandom(`${seed}/${kind.name}/${number}`), scene);
         const attack = new Attack({ ...one, wires: one.wires.slice(0, connectionsMax) }, port);
-        await Promise.race([attack.said, pause(SAY_MS_MAX)]);
+        await Promise.race([attack.said, pause(SEND_MS_MAX)]);
         await pause(HOLD_MS);
         attack.release();
         cases[kind.name] = number + 1;

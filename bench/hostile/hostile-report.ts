@@ -3,14 +3,14 @@ import { type HostilePhase, RATE, type UnderAttack } from './under-attack.ts';
 
 /** Title of the section. */
 export const HOSTILE_TITLE = '## Under attack';
-/** What the slowest in a hundred may take, in times of what they take when nobody attacks. */
+/** The largest allowed p99 under attack, as a multiple of the p99 without attacks. */
 const SLOWER_MAX = 5;
 const TITLES = [
   ...['the honest client', 'messages a second', 'p50, ms', 'p99, ms', 'worst, ms', 'failures'],
   ...['heap at most, MB', 'resident at most, MB'],
 ];
 
-/** Whether the honest client was served as it should be, while every kind of attack went on. */
+/** Whether the honest client had its rate and latency while every kind of attack went on. */
 export function isServed({ quiet, attacked, end, kinds, cases }: UnderAttack): boolean {
   const isFast = attacked.p99 <= SLOWER_MAX * quiet.p99;
   const isComplete = Object.keys(cases).length === kinds;

@@ -3,8 +3,8 @@ import { HOSTILE_TITLE, isServed, printUnderAttack } from './hostile-report.ts';
 import { HOSTILE_TIMES, measureUnderAttack } from './under-attack.ts';
 
 /**
- * Measures what an honest client sees of a gateway under attack, prints it, and keeps it unless it was
- * quick. Returns whether the client was served as it should be.
+ * Measures how a gateway under attack serves an honest client, prints the result, and writes it to the results unless
+ * the run is quick. Returns whether the client had its rate and latency.
  */
 export async function benchUnderAttack({
   quick,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
 
-/** What a client saw that sends at a steady rate, receives and completes. */
+/** The measurements of a client that sends at a steady rate, receives and completes. */
 export interface Steady {
   /** Messages that were sent, received and completed, a second. */
   readonly perSecond: number;
@@ -15,12 +15,12 @@ export interface Steady {
 
 const BODY_BYTES = 200;
 const TICK_MS = 1;
-/** For what is under way when the time is over. */
+/** The time for the last messages after the sending ends. */
 const GRACE_MS = 5000;
 
 /**
- * Sends at a rate whatever becomes of what was sent before, and counts from the instant at which each
- * message was to be sent: so a moment in which nothing moves is in the numbers of all that it held up.
+ * Sends at a steady rate regardless of earlier sends (open loop), and measures from the instant at which each message
+ * was due to be sent. So a stall counts in the latencies of all messages that it delayed.
  */
 export async function runSteadily(
   client: ServiceBusClient,
@@ -62,7 +62,7 @@ export async function runSteadily(
   const endsAt = performance.now() + GRACE_MS;
   while (took.size < count && performance.now() < endsAt && !isOver()) await delay(10);
   if (!isOver()) await Promise.all([subscription.close(), sender.close()]);
-  // What never came took for ever.
+  // A message that was never received has an infinite latency.
   const missing = Array<number>(count - took.size).fill(Number.POSITIVE_INFINITY);
   const sorted = [...took.values(), ...missing].sort((one, other) => one - other);
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;

@@ -12,20 +12,20 @@ import { prepareTasks } from '../../test/interop/gateway/gateway-task.ts';
 import type { Attacked, AttackerOptions } from './attacker.ts';
 import { runSteadily, type Steady } from './steady-client.ts';
 
-/** What an honest client saw, and what the process held in that time, bytes. */
+/** The measurements of an honest client, and the memory of the process in that time, bytes. */
 export interface HostilePhase extends Steady {
   readonly heapMax: number;
   readonly residentMax: number;
 }
 
-/** A gateway with nobody else, and right after that under attack. */
+/** A gateway without attacks, and right after that under attack. */
 export interface UnderAttack {
   readonly quiet: HostilePhase;
   readonly attacked: HostilePhase;
-  /** Why the process ended, where it did. */
+  /** Why the process ended; undefined = it did not. */
   readonly end: string | undefined;
   readonly connections: number;
-  /** How many kinds of attack there are, and the cases of each that were carried out. */
+  /** The number of kinds of attack. */
   readonly kinds: number;
   readonly cases: Readonly<Record<string, number>>;
   readonly sentBytes: number;
@@ -54,7 +54,7 @@ const SAMPLE_MS = 250;
 const ATTACKER = fileURLToPath(new URL('attacker.ts', import.meta.url));
 const SEED = process.env['DYNABUS_HOSTILE_SEED'] ?? 'bench';
 
-/** Measures both in one run, on one process. */
+/** Measures one process without attacks and then under attack. */
 export async function measureUnderAttack(
   kind: string | undefined,
   times: HostileTimes,
@@ -95,13 +95,13 @@ async function measure(target: Target, times: HostileTimes): Promise<UnderAttack
   );
   await Promise.all(attackers.map(({ begun }) => begun));
   const attacked = await phase(times.attackedMs);
-  const told = await Promise.all(attackers.map((attacker) => attacker.stop()));
+  const reported = await Promise.all(attackers.map((attacker) => attacker.stop()));
   if (target.end === undefined) await client.close();
   return {
     ...{ quiet, attacked, end: target.end, connections: connectionsMax * kinds.length },
     kinds: kinds.length,
-    cases: Object.assign({}, ...told.map(({ cases }) => cases)) as Record<string, number>,
-    sentBytes: told.reduce((sum, { sentBytes }) => sum + sentBytes, 0),
+    cases: Object.assign({}, ...reported.map(({ cases }) => cases)) as Record<string, number>,
+    sentBytes: reported.reduce((sum, { sentBytes }) => sum + sentBytes, 0),
   };
 }
 
@@ -134,8 +134,8 @@ function startAttacker(options: AttackerOptions) {
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
   let last: Attacked = { cases: {}, sentBytes: 0 };
-  child.on('message', (told: Attacked) => {
-    last = told;
+  child.on('message', (reported: Attacked) => {
+    last = reported;
   });
   const ended = once(child, 'exit');
   const begun = Promise.race([once(child, 'message'), ended]);

@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<keyof typeof LATENCIES, string>> = {
 /** Standard deviations from the median to the 99th percentile. */
 const TO_P99 = 2.326;
 
-/** The section on what the simulation takes for granted, as Markdown. */
+/** The section on what the simulation assumes, as Markdown. */
 export function printAssumptions(): string {
   return `## What is assumed
 
@@ -58,7 +58,7 @@ ${table(
 A function computes ${HANDLER_MS.call} ms for a call and ${HANDLER_MS.message} ms for each message in it. A receive waits up to ${RECEIVE_WAIT_MS} ms for a first
 message, the default of \`receiveWaitMsMax\`.
 
-**Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1, as remembered on ${PRICES.rememberedOn}. A million
+**Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1 of ${PRICES.listedOn}. A million
 write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
 Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. Cold starts are included; storage, logs, traces, point-in-time recovery and
 transfer are not.
@@ -73,8 +73,8 @@ capacity of item collections is used up a second before measuring begins, as aft
 **What the model does not have.**
 
 - DynamoDB's splitting for heat and its bursts of up to 300 s. If DynamoDB splits a hot collection, its blocks spread
-  over several partitions and the curve bends later, but the head item stays one item.
-- Other collections in the same physical partition, which bend the curve earlier.
+  over several partitions and the curve saturates later, but the head item stays one item.
+- Other collections in the same physical partition, which saturate the curve earlier.
 - A table that is new and has to grow first.
 - How fast Lambda adds environments (1,000 for each function in 10 s).
 - Slow clients and networks, failing requests, the sweep, sessions, topics, duplicate detection, AMQP.

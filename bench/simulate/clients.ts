@@ -4,44 +4,44 @@ import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';
 import type { Timeline } from '../../test/simulation/engine/timeline.ts';
 import type { Deployment, FunctionName } from './deployment.ts';
-import { type Heard, RECEIVE_WAIT_MS } from './instance.ts';
+import { type CallResult, RECEIVE_WAIT_MS } from './instance.ts';
 import type { Measures } from './measures.ts';
 
-/** Clients try a call again that was refused for now: after up to 100 ms, then up to twice as long. */
+/** Clients repeat a call that was refused for now after up to 100 ms, then after up to twice as long each time. */
 const PAUSE_MS = { first: 100, most: 3200 } as const;
-/** A sender gives a call up after so many tries; a receiver never does. */
+/** The tries of a sender's call before it fails; a receiver's call is repeated without limit. */
 const SEND_TRIES_MAX = 6;
 const SECOND = 1000;
 
-/** What clients act on. */
-export interface ClientParts {
+/** What clients need. */
+export interface ClientOptions {
   readonly deployment: Deployment;
   readonly timeline: Timeline;
   readonly random: Random;
   readonly measures: Measures;
   readonly path: string;
-  /** Bodies to send, in turn. */
+  /** Bodies to send, round robin. */
   readonly bodies: readonly Uint8Array[];
 }
 
 /** Senders and receivers of one queue, over HTTP. */
 export class Clients {
-  readonly #parts: ClientParts;
+  readonly #parts: ClientOptions;
   readonly #path: ReturnType<typeof parseEntityPath>;
-  /** When each message that nobody has received was handed to its sender's client. */
+  /** When each message that has not been received was passed to its sender's client. */
   readonly #sentAt = new Map<string, number>();
   #last = 0;
-  /** What went wrong that may not; then the run is void. */
+  /** The first unexpected error, which makes the run invalid. */
   failure: unknown;
 
-  constructor(parts: ClientParts) {
+  constructor(parts: ClientOptions) {
     this.#parts = parts;
     this.#path = parseEntityPath(parts.path);
   }
 
   /**
-   * Sends at a rate that heeds nothing, as the world does: `perSecond` messages in calls of `batch`, at
-   * random instants.
+   * Sends at a fixed rate regardless of answers (open loop): `perSecond` messages in calls of `batch`, at random
+   * instants.
    */
   send(perSecond: number, batch: number): void {
     const { timeline, random } = this.#parts;
@@ -57,7 +57,7 @@ export class Clients {
     next();
   }
 
-  /** Starts receivers, over a second: each receives up to `batch`, completes them, and asks again. */
+  /** Starts receivers within a second. Each one receives up to `batch` messages, completes them, and repeats. */
   receive(receivers: number, batch: number): void {
     const { timeline, random } = this.#parts;
     for (let i = 0; i < receivers; i++) {
@@ -74,9 +74,7 @@ export class Clients {
       const body = bodies[this.#last % bodies.length] ?? new Uint8Array();
       return { body, messageId, properties: {} };
     });
-    await this.#insist('send', batch, SEND_TRIES_MAX, (broker) =>
-      broker.send(this.#path, messages),
-    );
+    await this.#retry('send', batch, SEND_TRIES_MAX, (broker) => broker.send(this.#path, messages));
   }
 
   async #receiveOn(batch: number): Promise<never> {
@@ -84,7 +82,7 @@ export class Clients {
     const options = { mode: 'peekLock', maxMessages: batch, waitMs: RECEIVE_WAIT_MS } as const;
     for (;;) {
       const messages =
-        (await this.#insist('receive', batch, Number.POSITIVE_INFINITY, (broker) =>
+        (await this.#retry('receive', batch, Number.POSITIVE_INFINITY, (broker) =>
           broker.receive(this.#path, options),
         )) ?? [];
       if (messages.length === 0) continue;
@@ -101,7 +99,7 @@ export class Clients {
     }
   }
 
-  /** Completes messages; those again whose completion was refused for now. */
+  /** Completes messages, and repeats completions that were refused for now. */
   async #complete(lockTokens: readonly string[]): Promise<void> {
     const { measures } = this.#parts;
     for (let left = lockTokens; left.length > 0; ) {
@@ -109,7 +107,7 @@ export class Clients {
         lockToken,
         action: { kind: 'complete' } as const,
       }));
-      const outcomes = await this.#insist(
+      const outcomes = await this.#retry(
         'settle',
         left.length,
         Number.POSITIVE_INFINITY,
@@ -122,8 +120,8 @@ export class Clients {
     }
   }
 
-  /** Asks until there is an answer; undefined where all tries were refused. */
-  async #insist<Value>(
+  /** Repeats a call until it is answered. Returns undefined if all tries were refused. */
+  async #retry<Value>(
     name: FunctionName,
     messages: number,
     triesMax: number,
@@ -132,13 +130,13 @@ export class Clients {
     const { deployment, timeline, random, measures } = this.#parts;
     let pauseMs: number = PAUSE_MS.first;
     for (let tries = 1; ; tries++) {
-      const heard: Heard<Value> = await deployment.ask(name, messages, work);
-      if ('value' in heard) return heard.value;
+      const result: CallResult<Value> = await deployment.ask(name, messages, work);
+      if ('value' in result) return result.value;
       if (tries >= triesMax) break;
       await timeline.pause(random.below(pauseMs));
       pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
     }
-    measures.givenUp++;
+    measures.failedCalls++;
     return undefined;
   }
 

@@ -2,12 +2,12 @@ import { Random } from '../../test/simulation/engine/random.ts';
 import { Timeline } from '../../test/simulation/engine/timeline.ts';
 import { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
 import { standardBodies } from '../bodies.ts';
+import { drainBurstCapacity } from './burst-capacity.ts';
 import { Clients } from './clients.ts';
 import { Deployment } from './deployment.ts';
 import { Measures } from './measures.ts';
 import { TableUnits } from './metered-network.ts';
 import type { Quotas } from './quotas.ts';
-import { useUpSavings } from './savings.ts';
 
 /** One load on one kind of queue. */
 export interface Configuration {
@@ -26,26 +26,26 @@ export interface Duration {
   readonly measuredMs: number;
 }
 
-/** What a load came to. */
+/** The measurements of one load. */
 export interface Observation {
   readonly configuration: Configuration;
   readonly measures: Measures;
   readonly measuredMs: number;
-  /** How many events were simulated, in all. */
+  /** The number of simulated events. */
   readonly events: number;
 }
 
-/** How far an eventually consistent read lags behind, ms: usually it is no more. */
+/** The largest lag of an eventually consistent read, ms. In the service it is usually smaller. */
 export const STALE_MS_MAX = 20;
 const QUEUE = 'orders';
-/** So long before measuring, what item collections have saved is used up: a small load can save anew. */
-const SAVINGS_MS = 1000;
-/** Longer than any deployment of a queue takes. */
+/** The burst capacity is used up this long before measuring, ms; then a small load may save some again. */
+const DRAIN_BEFORE_MS = 1000;
+/** Longer than creating any queue takes. */
 const CREATION_MS_MAX = 60_000;
 
 /**
- * Lets a load run on a new deployment in virtual time, and measures it. The same seed gives the same
- * numbers. Throws what a client heard that it never may.
+ * Runs a load on a new deployment in virtual time and measures it. The same seed gives the same numbers. Throws the
+ * first error of a client that is not a refusal for now.
  */
 export async function simulate(
   configuration: Configuration,
@@ -63,8 +63,8 @@ export async function simulate(
     staleMsMax: STALE_MS_MAX,
   });
   const tableUnits = new TableUnits(quotas, { timeline });
-  const surroundings = { timeline, database, random, tableUnits, measures };
-  const deployment = new Deployment(quotas, surroundings);
+  const parts = { timeline, database, random, tableUnits, measures };
+  const deployment = new Deployment(quotas, parts);
   const queue = await finish(timeline, deployment.createQueue(QUEUE, isPartitioned));
   const clients = new Clients({
     ...{ deployment, timeline, measures, path: QUEUE },
@@ -77,8 +77,8 @@ export async function simulate(
   const startAt = timeline.now + warmUpMs;
   const isPast = (instant: number) => () =>
     timeline.now >= instant || clients.failure !== undefined;
-  await timeline.runUntil(isPast(startAt - SAVINGS_MS));
-  useUpSavings(database, queue);
+  await timeline.runUntil(isPast(startAt - DRAIN_BEFORE_MS));
+  drainBurstCapacity(database, queue);
   await timeline.runUntil(isPast(startAt));
   deployment.account();
   measures.restart();
@@ -88,7 +88,7 @@ export async function simulate(
   return { configuration, measures, measuredMs, events: timeline.count };
 }
 
-/** How many messages a call brings: where few are sent, those of a second. */
+/** The number of messages in a call; at low rates, those of one second. */
 export function batchOf({ batch, rate }: Configuration): number {
   return Math.max(1, Math.min(batch, rate));
 }
@@ -98,7 +98,7 @@ async function finish<Value>(timeline: Timeline, work: Promise<Value>): Promise<
   const watched = work.finally(() => {
     isOver = true;
   });
-  // Is heard of below; until then it must not count as unheard.
+  // A rejection is thrown below; until then it must not count as unhandled.
   watched.catch(() => {});
   const limit = timeline.now + CREATION_MS_MAX;
   await timeline.runUntil(() => isOver || timeline.now > limit);

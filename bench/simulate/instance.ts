@@ -23,11 +23,11 @@ export const NAMESPACE = 'scale';
 /** The default of `receiveWaitMsMax` in `cdk/settings.ts`. */
 export const RECEIVE_WAIT_MS = 2000;
 
-/** What a client hears of a call: an answer, or that it should try again. */
-export type Heard<Value> = { readonly value: Value } | { readonly isBusy: true };
+/** The result of a call: an answer, or that the client should try again. */
+export type CallResult<Value> = { readonly value: Value } | { readonly isBusy: true };
 
 /** What all processes of a deployment share. */
-export interface Surroundings {
+export interface DeploymentParts {
   readonly timeline: Timeline;
   readonly database: SimulatedDatabase;
   readonly random: Random;
@@ -44,34 +44,37 @@ export class Instance {
   readonly #parts: ComposedDependencies;
   readonly #timeline: Timeline;
 
-  constructor(name: string, surroundings: Surroundings) {
-    const { timeline, random } = surroundings;
+  constructor(name: string, parts: DeploymentParts) {
+    const { timeline, random } = parts;
     const own = random.fork(name);
     this.#timeline = timeline;
     this.#machine = new Machine(timeline, { aheadMs: 0, standsStill: false });
-    this.#parts = composeDependencies(settingsOf(surroundings, this.#machine, own));
+    this.#parts = composeDependencies(settingsOf(parts, this.#machine, own));
   }
 
-  /** Serves a call: computes for so long, then does the work, and what is left to do behind the answer. */
-  serve<Value>(computeMs: number, work: (broker: Broker) => Promise<Value>): Promise<Heard<Value>> {
+  /** Serves a call: computes for `computeMs`, then does the work, including what is left after the answer. */
+  serve<Value>(
+    computeMs: number,
+    work: (broker: Broker) => Promise<Value>,
+  ): Promise<CallResult<Value>> {
     const machine = this.#machine;
     machine.thaw();
     return new Promise((resolve, reject) => {
       const run = async () => {
         await pause(machine, computeMs);
-        const heard = await hearing(work(this.#parts.broker));
+        const result = await hearing(work(this.#parts.broker));
         await Promise.race([this.#parts.background.settled(), this.#timeline.pause(FINISH_MS_MAX)]);
         machine.freeze();
-        resolve(heard);
+        resolve(result);
       };
       machine.soon(() => void run().catch(reject));
     });
   }
 }
 
-/** What a process is composed of, over the simulated tables and a machine. */
-export function settingsOf(surroundings: Surroundings, machine: Machine, random: Random) {
-  const { timeline, database, tableUnits, measures } = surroundings;
+/** The settings of a process over the simulated tables. */
+export function settingsOf(parts: DeploymentParts, machine: Machine, random: Random) {
+  const { timeline, database, tableUnits, measures } = parts;
   const network = new MeteredNetwork({
     ...{ timeline, machine, tableUnits, measures },
     random: random.fork('network'),
@@ -88,12 +91,12 @@ export function settingsOf(surroundings: Surroundings, machine: Machine, random:
     leaseMs: LEASE_MS.deployed,
     receiveWaitMsMax: RECEIVE_WAIT_MS,
     answerBytesMax: LIMITS.answerBytes,
-    // What fails behind an answer is left to the sweep; here it is a throttle, which is counted.
+    // Work that fails after an answer is left to the sweep. Here it fails by throttling only, which is counted.
     reportFault: () => {},
   };
 }
 
-/** Virtual time passes by whole milliseconds: a timer for a fraction of one would be due and not due. */
+/** Virtual time passes in whole milliseconds, so timers are rounded. */
 function inWholeMs(scheduler: Scheduler): Scheduler {
   return {
     now: () => scheduler.now(),
@@ -103,7 +106,7 @@ function inWholeMs(scheduler: Scheduler): Scheduler {
   };
 }
 
-async function hearing<Value>(work: Promise<Value>): Promise<Heard<Value>> {
+async function hearing<Value>(work: Promise<Value>): Promise<CallResult<Value>> {
   try {
     return { value: await work };
   } catch (error) {

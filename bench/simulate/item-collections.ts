@@ -1,4 +1,4 @@
-/** The parts of marshalled requests that name item collections. */
+/** The parts of marshalled requests that contain keys. */
 interface Keyed {
   readonly Key?: Key;
   readonly Item?: Key;
@@ -45,7 +45,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/\.\d+p\d*$/, 'payloads'],
 ];
 
-/** What lies in an item collection, in a word for reports. */
+/** The content of an item collection, as a word for reports. */
 export function contentOf(pk: string): string {
   return KINDS.find(([pattern]) => pattern.test(pk))?.[1] ?? 'entities';
 }

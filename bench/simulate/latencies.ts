@@ -1,13 +1,13 @@
 import type { Random } from '../../test/simulation/engine/random.ts';
 
-/** A distribution of times: lognormal, and now and then far out. */
+/** A distribution of times: lognormal, with rare outliers. */
 interface Distribution {
   readonly medianMs: number;
   /** Of the logarithm: 0.35 makes the 99th percentile 2.3 times the median. */
   readonly deviation: number;
 }
 
-/** What takes time, and how long. Guesses after published figures; nothing here was measured. */
+/** The assumed times of requests, from published figures; nothing here was measured. */
 export const LATENCIES = {
   read: { medianMs: 4, deviation: 0.35 },
   write: { medianMs: 6, deviation: 0.35 },
@@ -17,7 +17,7 @@ export const LATENCIES = {
   coldStart: { medianMs: 400, deviation: 0.2 },
 } as const satisfies Record<string, Distribution>;
 
-/** So many of all take several times as long: a retransmission, a leader that moves. */
+/** The share of outliers, and how many times as long they take: a retransmission, a new leader. */
 const FAR_OUT = { chance: 0.003, times: 6 };
 
 /** What a function computes for a call, ms, and for each message in it. */

@@ -5,12 +5,12 @@ import { printScaleTables } from './report.ts';
 import { measureCurves } from './run.ts';
 
 const FILE = fileURLToPath(new URL('../../docs/scale.md', import.meta.url));
-/** One for all runs, so that what differs between two of them is the code. */
+/** The same seed for all runs, so that results differ only if the code does. */
 const SEED = 'scale';
 
-/** Simulates all loads, prints how it goes on, and writes `docs/scale.md`; quickly: a few, which are printed only. */
+/** Simulates all loads, prints the progress, and writes `docs/scale.md`. A quick run simulates a few and only prints. */
 export async function writeScale(isQuick: boolean): Promise<void> {
-  // Refusals come by the ten thousand, and nobody looks at where they were made.
+  // A run makes tens of thousands of refusals, whose stack traces are not used.
   Error.stackTraceLimit = 0;
   if (isQuick) {
     await measureCurves(QUICK_CURVES, SEED);

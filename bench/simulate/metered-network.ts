@@ -9,12 +9,12 @@ import type { Measures } from './measures.ts';
 import type { Quotas } from './quotas.ts';
 import { RateLimit } from './rate-limit.ts';
 
-/** What a refusal takes on its way back, ms: it is decided before anything is read or written. */
+/** The latency of a refusal, ms. It is short, because nothing is read or written. */
 const REFUSAL_MS = 2;
 
 type Kind = 'read' | 'write' | 'transaction';
 
-/** The units that the tables give in all; each item collection has its own limit besides. */
+/** The limit of units of each table; each item collection has its own limit in addition. */
 export class TableUnits {
   readonly #left: Readonly<Record<'read' | 'write', RateLimit>>;
 
@@ -31,7 +31,7 @@ export class TableUnits {
   }
 }
 
-/** What one process reaches the tables through, and who counts it. */
+/** What the network of one process needs. */
 export interface MeteredNetworkParts {
   readonly timeline: Timeline;
   readonly machine: Machine;
@@ -40,7 +40,7 @@ export interface MeteredNetworkParts {
   readonly measures: Measures;
 }
 
-/** The way between one process and the tables: takes as long as it would in the cloud, and counts. */
+/** The network between one process and the tables: adds the latency of the cloud, and counts units. */
 export class MeteredNetwork implements Network {
   readonly #parts: MeteredNetworkParts;
 

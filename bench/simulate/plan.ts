@@ -1,17 +1,17 @@
 import { batchOf, type Configuration, type Duration } from './experiment.ts';
 import { DEFAULT_QUOTAS, type Quotas, RAISED_QUOTAS } from './quotas.ts';
 
-/** Loads on one kind of queue, from small to large; rows beyond the simulated ones are computed. */
+/** Loads on one kind of queue, from small to large; rows beyond the simulated ones are extrapolated. */
 export interface Curve {
   readonly title: string;
   readonly simulated: readonly Configuration[];
-  readonly computed: readonly Configuration[];
+  readonly extrapolated: readonly Configuration[];
 }
 
 const SINGLE = 1;
 const BATCH = 100;
 
-/** Enough receivers, so that they are not what bends; a few at least, as a service has that must not fail. */
+/** Enough receivers that they are not the bottleneck; at least two, as a service has for availability. */
 function receiversFor(rate: number, batch: number): number {
   return Math.max(2, Math.min(1000, Math.ceil(batch === SINGLE ? rate / 12 : rate / 300)));
 }
@@ -20,7 +20,7 @@ function curve(
   isPartitioned: boolean,
   batch: number,
   quotas: Quotas,
-  rates: { readonly simulated: readonly number[]; readonly computed: readonly number[] },
+  rates: { readonly simulated: readonly number[]; readonly extrapolated: readonly number[] },
 ): Curve {
   const queue = isPartitioned ? 'Partitioned queue' : 'Plain queue';
   const calls = batch === SINGLE ? 'singles' : `batches of ${BATCH}`;
@@ -31,7 +31,7 @@ function curve(
   return {
     title: `${queue}, ${calls}, ${quotas.name} quotas`,
     simulated: rates.simulated.map(of),
-    computed: rates.computed.map(of),
+    extrapolated: rates.extrapolated.map(of),
   };
 }
 
@@ -39,22 +39,22 @@ function curve(
 export const RATE_CURVES: readonly Curve[] = [
   curve(false, SINGLE, RAISED_QUOTAS, {
     simulated: [10, 100, 200, 300, 400, 1000],
-    computed: [10_000, 100_000],
+    extrapolated: [10_000, 100_000],
   }),
   curve(true, SINGLE, RAISED_QUOTAS, {
     simulated: [10, 100, 1000, 2000, 4000],
-    computed: [10_000, 100_000],
+    extrapolated: [10_000, 100_000],
   }),
   curve(false, BATCH, RAISED_QUOTAS, {
     simulated: [10, 100, 1000, 3000, 5000, 7000, 10_000],
-    computed: [100_000],
+    extrapolated: [100_000],
   }),
   curve(true, BATCH, RAISED_QUOTAS, {
     simulated: [10, 100, 1000, 10_000, 30_000, 60_000, 100_000],
-    computed: [],
+    extrapolated: [],
   }),
-  curve(true, SINGLE, DEFAULT_QUOTAS, { simulated: [500, 1000], computed: [10_000, 100_000] }),
-  curve(true, BATCH, DEFAULT_QUOTAS, { simulated: [10_000, 30_000], computed: [100_000] }),
+  curve(true, SINGLE, DEFAULT_QUOTAS, { simulated: [500, 1000], extrapolated: [10_000, 100_000] }),
+  curve(true, BATCH, DEFAULT_QUOTAS, { simulated: [10_000, 30_000], extrapolated: [100_000] }),
 ];
 
 function receivers(
@@ -64,10 +64,10 @@ function receivers(
   quotas: Quotas = DEFAULT_QUOTAS,
 ): Curve {
   const simulated = counts.map((count) => ({ ...load, receivers: count, quotas }));
-  return { title, simulated, computed: [] };
+  return { title, simulated, extrapolated: [] };
 }
 
-/** From 1 to 1,000 receivers of a load that stays the same. */
+/** From 1 to 1,000 receivers of the same load. */
 export const RECEIVER_CURVES: readonly Curve[] = [
   receivers(
     'Plain queue, singles',
@@ -93,17 +93,17 @@ export const RECEIVER_CURVES: readonly Curve[] = [
 
 /** A few loads, for a first look. */
 export const QUICK_CURVES: readonly Curve[] = [
-  curve(false, SINGLE, DEFAULT_QUOTAS, { simulated: [100, 400], computed: [100_000] }),
-  curve(true, BATCH, DEFAULT_QUOTAS, { simulated: [1000], computed: [100_000] }),
+  curve(false, SINGLE, DEFAULT_QUOTAS, { simulated: [100, 400], extrapolated: [100_000] }),
+  curve(true, BATCH, DEFAULT_QUOTAS, { simulated: [1000], extrapolated: [100_000] }),
 ];
 
-/** So many sends are measured for a row, if that takes neither too long nor too short a time. */
+/** Sends that are measured for a row, within the bounds of the measured time. */
 const CALLS = 600;
 const MEASURED_MS = { least: 1500, most: 20_000 } as const;
-/** Functions have started by then, and remember what they can. */
+/** After this time functions have started and filled their caches. */
 const WARM_UP_MS = 2000;
 
-/** How long a load is simulated: the longer the fewer calls there are. */
+/** How long a load is simulated: longer if there are fewer calls. */
 export function durationOf(configuration: Configuration): Duration {
   const callsPerMs = configuration.rate / batchOf(configuration) / 1000;
   const wantedMs = Math.ceil(CALLS / callsPerMs);

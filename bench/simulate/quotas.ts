@@ -1,7 +1,7 @@
 /** What one deployment may use at most, besides the limits of its item collections. */
 export interface Quotas {
   readonly name: string;
-  /** API Gateway: requests a second in the long run, and at once. */
+  /** API Gateway: requests a second, and the burst. */
   readonly requests: { readonly rate: number; readonly burst: number };
   /** Lambda: executions at once, of all functions of the account together. */
   readonly concurrency: number;
@@ -17,7 +17,7 @@ export const DEFAULT_QUOTAS: Quotas = {
   tableUnits: 40_000,
 };
 
-/** All of them raised on request, so that the item collections are what is left. */
+/** All quotas raised on request, so that the item collections are the bottleneck. */
 export const RAISED_QUOTAS: Quotas = {
   name: 'raised',
   requests: { rate: 100_000, burst: 50_000 },
@@ -25,13 +25,13 @@ export const RAISED_QUOTAS: Quotas = {
   tableUnits: 400_000,
 };
 
-/** What the service gives one item collection in a second; no quota raises it. */
+/** The limit of the service for one item collection, units a second; no quota raises it. */
 export const COLLECTION_UNITS = { write: 1000, read: 3000 } as const;
 
-/** Lambda takes so many invocations a second for each execution that may be under way. */
+/** Invocations a second that Lambda allows for each concurrent execution. */
 const INVOCATIONS_PER_EXECUTION = 10;
 
-/** How many invocations a second Lambda takes, as its quotas define it. */
+/** The invocations a second that Lambda allows by its quotas. */
 export function invocationRate({ concurrency }: Quotas): number {
   return INVOCATIONS_PER_EXECUTION * concurrency;
 }

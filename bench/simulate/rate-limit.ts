@@ -1,6 +1,6 @@
 const SECOND = 1000;
 
-/** A bucket that fills at a steady rate up to `burst`. */
+/** A token bucket that fills at a steady rate up to `burst`. */
 export class RateLimit {
   readonly #rate: number;
   readonly #burst: number;
@@ -17,7 +17,7 @@ export class RateLimit {
     this.#at = now();
   }
 
-  /** Whether anything is left. What is spent may exceed what is left; then it comes back first. */
+  /** Whether anything is left. More may be spent than is left; the debt is filled up first. */
   get hasLeft(): boolean {
     const now = this.#now();
     const gained = ((now - this.#at) / SECOND) * this.#rate;

@@ -22,15 +22,15 @@ Nothing here was measured in the cloud. The code of send, receive and settle run
 simulated tables. So the requests to DynamoDB, their cost and the conflicts between processes are real. How long a
 request takes is assumed, and so are [limits and prices](#what-is-assumed).
 
-- [Where each curve bends](#where-each-curve-bends) · [By rate](#by-rate) ·
+- [Where each curve saturates](#where-each-curve-saturates) · [By rate](#by-rate) ·
   [By number of receivers](#by-number-of-receivers) · [What is assumed](#what-is-assumed)
 
-## Where each curve bends
+## Where each curve saturates
 
-A curve bends where the system delivers less than is offered, by more than 5 %. Shortly before, refusals and
+A curve saturates where the system delivers less than is offered, by more than 5 %. Shortly before, refusals and
 latencies grow.
 
-${[...rates, ...receivers].map(bendLine).join('\n')}
+${[...rates, ...receivers].map(saturationLine).join('\n')}
 
 What the limits are:
 
@@ -53,15 +53,15 @@ times. A receiver locks up to as many messages as a batch has, completes them in
 enough receivers to keep up. A batch holds 100 messages, or those of one second if fewer are sent.
 
 - **delivered**: received and completed. **p50**, **p95**, **p99**: from the call of the send to the answer of the
-  receive. Once the curve has bent, the backlog grows, and with it the latencies, for as long as the load lasts.
+  receive. Once it is saturated, the backlog grows, and with it the latencies, for as long as the load lasts.
 - **write units**, **read units**, **refused**, **lost races**: for each message delivered. Refusals are those of
   DynamoDB, API Gateway and Lambda. A write loses a race if its condition no longer holds.
 - **functions at once**: executions in progress on average, including those in which a receive waits.
 - **$ tables**, **$ functions**: for a million messages; functions include API Gateway. **$ a month**: both, at the
   rate delivered, for 30 days.
-- **limit**: in bold, the limit that bends the curve. In rows before the bend, the limit that is used most, and how
-  much of it is used.
-- *Computed* rows were not simulated. They extend the largest load that kept up to the point where the first limit is
+- **limit**: in bold, the bottleneck, that is, the limit that saturates the curve. In rows before it, the limit that is
+  used most, and how much of it is used.
+- *Extrapolated* rows were not simulated. They extend the largest load that kept up to the point where the first limit is
   used up. So they are the best case: under overload less is delivered, as simulated rows show.
 
 ${rates.map(section).join('\n')}
@@ -83,15 +83,15 @@ function line(row: Row): Cells {
   const [p50, p95, p99] = latencies.length > 0 ? latencies.map(rounded) : ['–', '–', '–'];
   const month = ((dollars.tables + dollars.functions) * delivered * SECONDS_A_MONTH) / MILLION;
   return [
-    rounded(configuration.rate) + (row.isComputed ? ' *computed*' : ''),
-    row.isComputed ? '–' : configuration.receivers.toLocaleString('en-US'),
+    rounded(configuration.rate) + (row.isExtrapolated ? ' *extrapolated*' : ''),
+    row.isExtrapolated ? '–' : configuration.receivers.toLocaleString('en-US'),
     rounded(delivered),
     ...[p50 ?? '–', p95 ?? '–', p99 ?? '–'],
     ...[short(perMessage.write), short(perMessage.read)],
     ...[short(perMessage.refusals), short(perMessage.lostRaces)],
     rounded(concurrency),
     ...[dollars.tables.toFixed(2), dollars.functions.toFixed(2), rounded(month)],
-    row.isBent ? `**${row.limit.limit}**` : describeUse(row.limit),
+    row.isSaturated ? `**${row.limit.limit}**` : describeUse(row.limit),
   ];
 }
 
@@ -99,20 +99,25 @@ function describeUse({ limit, fraction }: Use): string {
   return `${limit}: ${Math.round(100 * fraction)} %`;
 }
 
-/** Where one curve bends, as a line of a list. */
-function bendLine({ title, rows }: MeasuredCurve): string {
+/** Where one curve saturates, as a line of a list. */
+function saturationLine({ title, rows }: MeasuredCurve): string {
   const isByRate = new Set(rows.map(({ configuration }) => configuration.rate)).size > 1;
-  const nameOf = ({ configuration: { rate, receivers }, isComputed }: Row) =>
+  const nameOf = ({ configuration: { rate, receivers }, isExtrapolated }: Row) =>
     isByRate
-      ? `${rounded(rate)} msg/s${isComputed ? ' (computed)' : ''}`
+      ? `${rounded(rate)} msg/s${isExtrapolated ? ' (extrapolated)' : ''}`
       : `${rounded(receivers)} ${receivers === 1 ? 'receiver' : 'receivers'}`;
-  const kept = rows.filter(({ isBent }) => !isBent);
+  const kept = rows.filter(({ isSaturated }) => !isSaturated);
   const shown = isByRate ? kept.slice(-1) : kept;
   const keeps = shown.length === 0 ? 'nothing' : shown.map(nameOf).join(', ');
-  // All computed rows of a curve end at the same limit.
-  const firstComputed = rows.findIndex(({ isBent, isComputed }) => isBent && isComputed);
-  const bends = rows
-    .filter(({ isBent, isComputed }, i) => isBent && (!isComputed || i === firstComputed))
+  // All extrapolated rows of a curve have the same bottleneck.
+  const firstExtrapolated = rows.findIndex(
+    ({ isSaturated, isExtrapolated }) => isSaturated && isExtrapolated,
+  );
+  const saturated = rows
+    .filter(
+      ({ isSaturated, isExtrapolated }, i) =>
+        isSaturated && (!isExtrapolated || i === firstExtrapolated),
+    )
     .map((row) => `${nameOf(row)} → ${rounded(row.delivered)} delivered (${row.limit.limit})`);
-  return `- **${title}**: keeps up with ${keeps}; ${bends.length === 0 ? 'does not bend here' : bends.join('; ')}.`;
+  return `- **${title}**: keeps up with ${keeps}; ${saturated.length === 0 ? 'does not saturate here' : saturated.join('; ')}.`;
 }

@@ -1,9 +1,9 @@
 import { rounded } from '../markdown.ts';
 import { type Configuration, type Observation, simulate } from './experiment.ts';
 import { type Curve, durationOf } from './plan.ts';
-import { type Row, rowBeyond, rowOf } from './verdict.ts';
+import { extrapolatedRow, type Row, rowOf } from './verdict.ts';
 
-/** One curve with everything that was found out. */
+/** One curve with its results. */
 export interface MeasuredCurve {
   readonly title: string;
   readonly rows: readonly Row[];
@@ -16,7 +16,7 @@ export interface ScaleTables {
   readonly receivers: readonly MeasuredCurve[];
 }
 
-/** Simulates all loads of some curves, one after the other, and prints how it goes on. */
+/** Simulates all loads of curves, one after the other, and prints the progress. */
 export async function measureCurves(
   curves: readonly Curve[],
   seed: string,
@@ -38,19 +38,19 @@ async function measure(curve: Curve, seed: string): Promise<MeasuredCurve> {
     printProgress(configuration, rowOf(observation), performance.now() - startedAt);
   }
   const rows = observations.map(rowOf);
-  // The largest load that kept up says most about larger ones; where none did, the smallest.
-  const base = observations.findLast((_, i) => rows[i]?.isBent === false) ?? observations[0];
-  const beyond = curve.computed.flatMap((configuration) =>
-    base === undefined ? [] : [rowBeyond(base, configuration)],
+  // Extrapolates from the largest load that is not saturated; if all are, from the smallest.
+  const base = observations.findLast((_, i) => rows[i]?.isSaturated === false) ?? observations[0];
+  const beyond = curve.extrapolated.flatMap((configuration) =>
+    base === undefined ? [] : [extrapolatedRow(base, configuration)],
   );
   return { title: curve.title, rows: [...rows, ...beyond] };
 }
 
 function printProgress({ rate, receivers }: Configuration, row: Row, ms: number): void {
-  const { delivered, latencies, isBent, limit } = row;
+  const { delivered, latencies, isSaturated, limit } = row;
   console.log(
     `  ${rounded(rate)} msg/s for ${receivers} receivers: ${rounded(delivered)} delivered, ` +
-      `${latencies.join(' / ')} ms, ${isBent ? 'bent by' : 'closest'}: ${limit.limit} ` +
+      `${latencies.join(' / ')} ms, ${isSaturated ? 'saturated by' : 'closest'}: ${limit.limit} ` +
       `${Math.round(100 * limit.fraction)} % (${(ms / 1000).toFixed(0)} s)`,
   );
 }

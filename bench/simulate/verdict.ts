@@ -13,13 +13,13 @@ export interface Use {
 /** One row of the table. */
 export interface Row {
   readonly configuration: Configuration;
-  /** Computed rows are drawn out from a simulated one, and know no latencies. */
-  readonly isComputed: boolean;
+  /** Whether the row is extrapolated from a simulated one; then it has no latencies. */
+  readonly isExtrapolated: boolean;
   /** Messages a second that were received and completed. */
   readonly delivered: number;
   /** Whether less was delivered than offered. */
-  readonly isBent: boolean;
-  /** What bends it; of a row that is not bent, what is closest to it. */
+  readonly isSaturated: boolean;
+  /** The bottleneck; of a row that is not saturated, the limit that is used most. */
   readonly limit: Use;
   /** p50, p95 and p99, ms. */
   readonly latencies: readonly number[];
@@ -30,7 +30,7 @@ export interface Row {
     readonly refusals: number;
     readonly lostRaces: number;
   };
-  /** Functions at work at once, on average. */
+  /** Functions that run at the same time, on average. */
   readonly concurrency: number;
   /** For a million messages. */
   readonly dollars: { readonly tables: number; readonly functions: number };
@@ -39,21 +39,21 @@ export interface Row {
 const SECOND = 1000;
 /** The default of `cdk/settings.ts` for functions that clients wait for. */
 export const MEGABYTES = 1024;
-/** Less than this part of what is offered is too little. */
+/** A load that delivers less than this fraction of what is offered is saturated. */
 const KEEPS_UP = 0.95;
-/** So many calls more may be under way at the end than at the beginning, by chance. */
+/** Calls by which those under way may have grown by chance from the beginning to the end. */
 const UNDER_WAY = 3;
-/** Where fewer requests than this part of the messages are refused, refusals are not what bends. */
+/** Refusals of fewer requests than this fraction of the messages are not the bottleneck. */
 const MANY_REFUSALS = 0.02;
 const PERCENTILES = [0.5, 0.95, 0.99];
 
-/** Reads a row out of what was counted. */
+/** Returns the row of an observation. */
 export function rowOf(observation: Observation): Row {
   const { configuration, measures, measuredMs } = observation;
   const seconds = measuredMs / SECOND;
   const delivered = measures.delivered / seconds;
   const tolerated = (1 - KEEPS_UP) * measures.offered + UNDER_WAY * batchOf(configuration);
-  const isBent = measures.offered - measures.delivered > tolerated;
+  const isSaturated = measures.offered - measures.delivered > tolerated;
   const per = (count: number) => count / Math.max(1, measures.delivered);
   const perMessage = {
     write: per(measures.write),
@@ -65,8 +65,8 @@ export function rowOf(observation: Observation): Row {
   const at = (fraction: number) => sorted[Math.floor(fraction * sorted.length)] ?? 0;
   const [closest = NOTHING] = usesOf(observation);
   return {
-    ...{ configuration, isComputed: false, delivered, isBent, perMessage },
-    limit: isBent ? bendOf(observation) : closest,
+    ...{ configuration, isExtrapolated: false, delivered, isSaturated, perMessage },
+    limit: isSaturated ? bottleneckOf(observation) : closest,
     latencies: PERCENTILES.map(at),
     concurrency: measures.billedMs / measuredMs,
     dollars: {
@@ -80,18 +80,18 @@ export function rowOf(observation: Observation): Row {
 }
 
 /**
- * A row for a rate that is not simulated, drawn out from one that kept up: what was used for each message offered
- * stays what it is, and what is used most of becomes the limit. At best: what clients that are refused do
- * besides is not in it.
+ * Returns a row for a rate that is not simulated, extrapolated from an observation that was not saturated: each offered
+ * message uses the same as there, and the limit that is used most becomes the bottleneck. This is the best case, because
+ * it leaves out the repeated calls of clients that are refused.
  */
-export function rowBeyond(observation: Observation, configuration: Configuration): Row {
+export function extrapolatedRow(observation: Observation, configuration: Configuration): Row {
   const row = rowOf(observation);
   const base = observation.configuration.rate;
   const [{ limit, fraction } = NOTHING] = usesOf(observation);
   const needed = (fraction * configuration.rate) / base;
   const delivered = configuration.rate / Math.max(1, needed);
   return {
-    ...{ ...row, configuration, isComputed: true, delivered, isBent: needed > 1 },
+    ...{ ...row, configuration, isExtrapolated: true, delivered, isSaturated: needed > 1 },
     latencies: [],
     concurrency: (row.concurrency * delivered) / base,
     limit: { limit, fraction: needed },
@@ -129,10 +129,10 @@ function collectionUses({ collections }: Measures, seconds: number): readonly Us
 }
 
 /**
- * What kept a load from being delivered. Refusals of the tables come first: while a request waits for
- * another try it holds a function, so they bring about those of Lambda.
+ * Returns the bottleneck of a saturated load. Refusals of the tables come first, because they cause those of Lambda: a
+ * request that waits for its next try occupies a function.
  */
-function bendOf(observation: Observation): Use {
+function bottleneckOf(observation: Observation): Use {
   const { measures } = observation;
   const used = (limit: string) =>
     usesOf(observation).find((use) => use.limit === limit)?.fraction ?? 1;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Configuration, simulate } from '../../../bench/simulate/experiment.ts';
 import { DEFAULT_QUOTAS, RAISED_QUOTAS } from '../../../bench/simulate/quotas.ts';
-import { rowBeyond, rowOf } from '../../../bench/simulate/verdict.ts';
+import { extrapolatedRow, rowOf } from '../../../bench/simulate/verdict.ts';
 
 const DURATION = { warmUpMs: 1500, measuredMs: 1000 };
 /** The warm-up is long enough to deliver the backlog of the cold starts. */
@@ -21,8 +21,8 @@ function run(changes: Partial<Configuration>, duration = DURATION) {
 }
 
 test('a small load is delivered within the budget of units per message', async () => {
-  const { delivered, isBent, perMessage, limit, latencies } = rowOf(await run({}, SETTLED));
-  assert.ok(!isBent);
+  const { delivered, isSaturated, perMessage, limit, latencies } = rowOf(await run({}, SETTLED));
+  assert.ok(!isSaturated);
   assert.ok(delivered > 70 && delivered < 130, `${delivered} a second`);
   assert.ok(perMessage.write > 3.5 && perMessage.write < 6, `${perMessage.write} write units`);
   assert.equal(limit.limit, 'blocks, write units');
@@ -39,23 +39,23 @@ test('single messages saturate a plain queue at the write units of its blocks, a
   const load = { rate: 400, receivers: 40 };
   const plain = rowOf(await run(load));
   const partitioned = rowOf(await run({ ...load, isPartitioned: true }));
-  assert.ok(plain.isBent);
+  assert.ok(plain.isSaturated);
   assert.equal(plain.limit.limit, 'blocks, write units');
   assert.ok(plain.delivered < 340, `${plain.delivered} a second`);
-  assert.ok(!partitioned.isBent);
+  assert.ok(!partitioned.isSaturated);
 });
 
 test('batches raise the throughput of a plain queue', async () => {
   const observation = await run({ batch: 100, rate: 2000, receivers: 5 }, SETTLED);
-  assert.ok(!rowOf(observation).isBent);
-  const beyond = rowBeyond(observation, { ...observation.configuration, rate: 100_000 });
-  assert.ok(beyond.isBent && beyond.isComputed);
+  assert.ok(!rowOf(observation).isSaturated);
+  const beyond = extrapolatedRow(observation, { ...observation.configuration, rate: 100_000 });
+  assert.ok(beyond.isSaturated && beyond.isExtrapolated);
   assert.ok(beyond.delivered > 2000 && beyond.delivered < 20_000, `${beyond.delivered} a second`);
 });
 
 test('waiting receivers that use up the concurrency limit of Lambda leave no capacity for senders', async () => {
   const quotas = { ...DEFAULT_QUOTAS, concurrency: 20 };
   const row = rowOf(await run({ rate: 20, receivers: 60, quotas }));
-  assert.ok(row.isBent);
+  assert.ok(row.isSaturated);
   assert.equal(row.limit.limit, 'Lambda, concurrency');
 });

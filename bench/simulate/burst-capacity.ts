@@ -5,23 +5,23 @@ import type { SimulatedDatabase } from '../../test/simulation/tables/database.ts
 import { TABLES } from './instance.ts';
 
 const FILLER_BYTES = 20_000;
-/** More of them than the savings of a collection pay for. */
+/** More than the burst capacity of a collection is enough for. */
 const FILLERS_MAX = 60;
-/** Sorts behind everything that is read. */
+/** A sort key after all that is read. */
 const FILLER = '~';
 
 /**
- * Uses up the write units that the item collections of a queue have saved while they were idle, so that
- * a load meets what it would meet after a minute.
+ * Uses up the burst capacity of the item collections of a queue, that is, the write units that they saved while they were
+ * idle. Then a load is served as it would be after a minute.
  */
-export function useUpSavings(database: SimulatedDatabase, queue: Entity): void {
+export function drainBurstCapacity(database: SimulatedDatabase, queue: Entity): void {
   for (const partition of partitionNumbers(queue)) {
     const pk = logKey(logOf(queue, 'main', partition));
     for (let i = 0; i < FILLERS_MAX && fill(database, pk); i++);
   }
 }
 
-/** Writes an item over the last one. False = nothing is left to pay for it. */
+/** Overwrites the filler item. Returns false if no burst capacity is left for it. */
 function fill(database: SimulatedDatabase, pk: string): boolean {
   try {
     database.execute('PutItemCommand', {
