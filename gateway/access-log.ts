@@ -40,7 +40,7 @@ export class AccessLog {
 }
 
 /** Remembers, for each request under way, the first rule that gave it a right. */
-export class SigningRules {
+export class RulesOfRequests {
   readonly #rules = new WeakMap<Request, SigningRule>();
 
   readonly add = (request: Request, rule: SigningRule): void => {
@@ -63,7 +63,7 @@ export function withAccessLog(
   app: WebApp,
   log: LogAccess,
   now: () => number,
-  rules: SigningRules,
+  rules: RulesOfRequests,
 ): WebApp {
   return {
     fetch: async (request, bindings) => {

@@ -38,15 +38,15 @@ export class AmqpGateway extends Construct {
     this.#props = props;
     const network = gatewayNetwork(this, props.amqp.vpcId);
     const task = new GatewayTask(this, 'Task', props);
-    this.loadBalancer = this.#balance(network);
-    const service = this.#serve(network, task);
-    const targets = this.#lead(network, service);
+    this.loadBalancer = this.#createLoadBalancer(network);
+    const service = this.#createService(network, task);
+    const targets = this.#addListeners(network, service);
     this.#scale(service);
-    this.#name();
+    this.#addDnsRecord();
     new GatewayAlarms(this, 'Alarms', { ...props, service, targets, logGroup: task.logGroup });
   }
 
-  #balance({ vpc }: GatewayNetwork): NetworkLoadBalancer {
+  #createLoadBalancer({ vpc }: GatewayNetwork): NetworkLoadBalancer {
     const securityGroup = new SecurityGroup(this, 'Entry', {
       vpc,
       description: 'Clients of the gateway',
@@ -66,7 +66,10 @@ export class AmqpGateway extends Construct {
     });
   }
 
-  #serve({ vpc, assignPublicIp }: GatewayNetwork, taskDefinition: GatewayTask): FargateService {
+  #createService(
+    { vpc, assignPublicIp }: GatewayNetwork,
+    taskDefinition: GatewayTask,
+  ): FargateService {
     const securityGroup = new SecurityGroup(this, 'Inside', {
       vpc,
       description: 'Tasks of the gateway, which nobody reaches but the load balancer',
@@ -90,7 +93,7 @@ export class AmqpGateway extends Construct {
     });
   }
 
-  #lead({ vpc }: GatewayNetwork, service: FargateService): NetworkTargetGroup {
+  #addListeners({ vpc }: GatewayNetwork, service: FargateService): NetworkTargetGroup {
     const targets = new NetworkTargetGroup(this, 'Tasks', {
       vpc,
       targetType: TargetType.IP,
@@ -151,7 +154,7 @@ export class AmqpGateway extends Construct {
     scaling.scaleOnCpuUtilization('Cpu', { targetUtilizationPercent: CPU_PERCENT });
   }
 
-  #name(): void {
+  #addDnsRecord(): void {
     const { domainName, hostedZoneId } = this.#props.amqp;
     if (hostedZoneId === undefined) return;
     new ARecord(this, 'Name', {

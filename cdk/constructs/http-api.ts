@@ -12,7 +12,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ROUTES } from '../../lambdas/http/routing/route-table.ts';
-import { gatewayRoutes } from '../gateway-routes.ts';
+import { apiGatewayRoutes } from '../api-gateway-routes.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 
@@ -53,7 +53,7 @@ export class BrokerApi extends Construct {
       throttle: { rateLimit: settings.throttle.rate, burstLimit: settings.throttle.burst },
       ...(this.accessLog !== undefined && { accessLogSettings: loggedTo(this.accessLog) }),
     });
-    for (const { method, path, function: name } of gatewayRoutes(ROUTES)) {
+    for (const { method, path, function: name } of apiGatewayRoutes(ROUTES)) {
       const methods = [HttpMethod[method]];
       this.api.addRoutes({ path, methods, integration: integrations[name] });
     }

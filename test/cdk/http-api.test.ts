@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gatewayRoutes } from '../../cdk/gateway-routes.ts';
+import { apiGatewayRoutes } from '../../cdk/api-gateway-routes.ts';
 import { ROUTES, type Route } from '../../lambdas/http/routing/route-table.ts';
 import { propertiesById, synthesize } from './synthesize.ts';
 
@@ -57,7 +57,7 @@ test('a route stands under the function that the table names', () => {
 });
 
 test('API Gateway takes every path', () => {
-  for (const { path } of gatewayRoutes(ROUTES)) {
+  for (const { path } of apiGatewayRoutes(ROUTES)) {
     assert.match(path, /^(\/(\{[\w.-]+\}|[\w.-]+))+$/);
   }
 });

@@ -9,7 +9,7 @@ import type { XmlElement } from './xml.ts';
  * refused, except where text is expected: there it counts as absent, which is how clients remove a forward or
  * the user metadata.
  */
-export class Fields {
+export class ElementFields {
   readonly #element: XmlElement;
 
   constructor(element: XmlElement) {

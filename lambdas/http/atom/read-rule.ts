@@ -4,7 +4,7 @@ import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts'
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { present } from '../../../shared/domain/present.ts';
 import type { Filter, RuleAction } from '../../../shared/filters/rule.ts';
-import { Fields, typeOf } from './fields.ts';
+import { ElementFields, typeOf } from './fields.ts';
 import { readValue } from './values.ts';
 import type { XmlElement } from './xml.ts';
 
@@ -13,7 +13,7 @@ import type { XmlElement } from './xml.ts';
  * new subscription, the name in the description counts. Throws ArgumentError.
  */
 export function readRule(element: XmlElement, name?: string): RuleInput {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   const filter = fields.child('Filter');
   const action = fields.child('Action');
   return {
@@ -25,7 +25,7 @@ export function readRule(element: XmlElement, name?: string): RuleInput {
 }
 
 function readFilter(element: XmlElement): Filter {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   const type = typeOf(element);
   switch (type) {
     case 'TrueFilter':
@@ -59,7 +59,7 @@ function readFilter(element: XmlElement): Filter {
 }
 
 function readAction(element: XmlElement): RuleAction | undefined {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   const type = typeOf(element);
   switch (type) {
     case 'EmptyRuleAction':
@@ -74,12 +74,12 @@ function readAction(element: XmlElement): RuleAction | undefined {
   }
 }
 
-function readPropertyList(fields: Fields, name: string): Properties {
+function readPropertyList(fields: ElementFields, name: string): Properties {
   const list = fields.child(name);
   if (list === undefined) return {};
   const properties = new Map<string, PropertyValue>();
-  for (const pair of new Fields(list).children('KeyValueOfstringanyType')) {
-    const [key, value] = readProperty(new Fields(pair), name);
+  for (const pair of new ElementFields(list).children('KeyValueOfstringanyType')) {
+    const [key, value] = readProperty(new ElementFields(pair), name);
     if (properties.has(key))
       throw argumentError(`The key '${key.slice(0, 64)}' is in ${name} twice.`);
     properties.set(key, value);
@@ -87,7 +87,7 @@ function readPropertyList(fields: Fields, name: string): Properties {
   return Object.fromEntries(properties);
 }
 
-function readProperty(pair: Fields, list: string): [string, PropertyValue] {
+function readProperty(pair: ElementFields, list: string): [string, PropertyValue] {
   const key = pair.text('Key');
   const value = pair.child('Value');
   if (key === undefined || value === undefined) {

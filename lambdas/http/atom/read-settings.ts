@@ -5,7 +5,7 @@ import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/
 import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
 import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
 import { present } from '../../../shared/domain/present.ts';
-import { Fields } from './fields.ts';
+import { ElementFields } from './fields.ts';
 import { readRule } from './read-rule.ts';
 import type { XmlElement } from './xml.ts';
 
@@ -19,7 +19,7 @@ const RIGHTS = ['Send', 'Listen', 'Manage'] as const satisfies readonly AccessRi
 
 /** Reads the settings of the queue at `path` from a `QueueDescription`. Throws ArgumentError. */
 export function readQueue(element: XmlElement, path: string): EntitySettings {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   return {
     kind: 'queue',
     ...commonSettings(fields),
@@ -30,7 +30,7 @@ export function readQueue(element: XmlElement, path: string): EntitySettings {
 
 /** Reads the settings of a topic from a `TopicDescription`. Throws ArgumentError. */
 export function readTopic(element: XmlElement): EntitySettings {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   return {
     kind: 'topic',
     ...commonSettings(fields),
@@ -46,7 +46,7 @@ export function readTopic(element: XmlElement): EntitySettings {
  * Reads the settings of the subscription at `path` from a `SubscriptionDescription`. Throws ArgumentError.
  */
 export function readSubscription(element: XmlElement, path: string): EntitySettings {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   const rule = fields.child('DefaultRuleDescription');
   return {
     kind: 'subscription',
@@ -61,7 +61,7 @@ export function readSubscription(element: XmlElement, path: string): EntitySetti
   };
 }
 
-function commonSettings(fields: Fields) {
+function commonSettings(fields: ElementFields) {
   return present({
     defaultTimeToLiveMs: unlimitedAsAbsent(fields.duration('DefaultMessageTimeToLive')),
     autoDeleteOnIdleMs: unlimitedAsAbsent(fields.duration('AutoDeleteOnIdle')),
@@ -71,7 +71,7 @@ function commonSettings(fields: Fields) {
   });
 }
 
-function ingressSettings(fields: Fields) {
+function ingressSettings(fields: ElementFields) {
   return present({
     maxSizeInMegabytes: fields.integer('MaxSizeInMegabytes'),
     requiresDuplicateDetection: fields.boolean('RequiresDuplicateDetection'),
@@ -85,7 +85,7 @@ function ingressSettings(fields: Fields) {
   });
 }
 
-function deliverySettings(fields: Fields, path: string) {
+function deliverySettings(fields: ElementFields, path: string) {
   return present({
     lockMs: fields.duration('LockDuration'),
     requiresSession: fields.boolean('RequiresSession'),
@@ -106,7 +106,11 @@ function unlimitedAsAbsent(ms: number | undefined): number | undefined {
  * an address counts, because destinations are in this namespace, whatever host name the client uses. The
  * service refuses the entity itself as its own destination by name, but not by address.
  */
-function destinationName(fields: Fields, element: string, ownPath: string): string | undefined {
+function destinationName(
+  fields: ElementFields,
+  element: string,
+  ownPath: string,
+): string | undefined {
   const text = fields.text(element)?.trim();
   if (text === undefined || text === '') return undefined;
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
@@ -127,17 +131,20 @@ function decoded(text: string, element: string): string {
   }
 }
 
-function readAuthorizationRules(fields: Fields): readonly AuthorizationRuleInput[] | undefined {
+function readAuthorizationRules(
+  fields: ElementFields,
+): readonly AuthorizationRuleInput[] | undefined {
   const list = fields.child('AuthorizationRules');
-  return list && new Fields(list).children('AuthorizationRule').map(readAuthorizationRule);
+  return list && new ElementFields(list).children('AuthorizationRule').map(readAuthorizationRule);
 }
 
 function readAuthorizationRule(element: XmlElement): AuthorizationRuleInput {
-  const fields = new Fields(element);
+  const fields = new ElementFields(element);
   const rights = fields.child('Rights');
   return {
     keyName: fields.text('KeyName') ?? '',
-    rights: rights === undefined ? [] : new Fields(rights).children('AccessRights').map(readRight),
+    rights:
+      rights === undefined ? [] : new ElementFields(rights).children('AccessRights').map(readRight),
     ...present({
       primaryKey: fields.text('PrimaryKey'),
       secondaryKey: fields.text('SecondaryKey'),

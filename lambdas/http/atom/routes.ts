@@ -16,7 +16,7 @@ import { errorHandler } from '../routing/error-response.ts';
 import type { RouteName } from '../routing/route-table.ts';
 import { AtomAnswer, type ListOptions } from './answer.ts';
 import { readEntry, type SentDescription } from './entry.ts';
-import { Fields } from './fields.ts';
+import { ElementFields } from './fields.ts';
 import { parseManagePath } from './path.ts';
 import { readRule } from './read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './read-settings.ts';
@@ -122,7 +122,7 @@ const SIZE_REPEATED_VERSION = '2016-07';
 function sentSize({ element }: SentDescription, request: Request): number | undefined {
   const version = new URL(request.url).searchParams.get('api-version');
   if (version === null || version > SIZE_REPEATED_VERSION) return undefined;
-  return new Fields(element).integer('SizeInBytes');
+  return new ElementFields(element).integer('SizeInBytes');
 }
 
 /** Repeats the size of the request, as the vendor's REST client for Node recorded it in 2014. */

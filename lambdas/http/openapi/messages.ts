@@ -14,7 +14,7 @@ import { schemaNamed } from './schemas.ts';
 
 const lockToken = EXAMPLE_LOCK_TOKEN;
 const lockedUntilUtc = 'Thu, 15 Jan 2026 12:01:00 GMT';
-const broker = {
+const unlocked = {
   DeliveryCount: 1,
   EnqueuedSequenceNumber: 0,
   EnqueuedTimeUtc: 'Thu, 15 Jan 2026 12:00:00 GMT',
@@ -23,7 +23,7 @@ const broker = {
   State: 'Active',
   TimeToLive: 3600,
 };
-const locked = { ...broker, LockToken: lockToken, LockedUntilUtc: lockedUntilUtc };
+const locked = { ...unlocked, LockToken: lockToken, LockedUntilUtc: lockedUntilUtc };
 const body = '{"order":1}';
 const message = { Body: body, UserProperties: { Priority: 'High', Quantity: 7 } };
 const lockLost = {
@@ -139,7 +139,7 @@ export const MESSAGE_OPERATIONS = {
     answers: {
       200: answer(
         'The received message, or messages, which are removed from the entity.',
-        { ...anyBody, ...received(broker), ...settledAndReceived },
+        { ...anyBody, ...received(unlocked), ...settledAndReceived },
         messageHeaders,
       ),
       204: noMessage,
@@ -201,7 +201,7 @@ export const MESSAGE_OPERATIONS = {
   },
   peek: {
     parameters: ['fromSequenceNumber', 'peekMessages', 'sessionId'],
-    answers: { 200: answer('The messages, in order.', received(broker)) },
+    answers: { 200: answer('The messages, in order.', received(unlocked)) },
     refusals: ANY,
   },
   receiveDeferred: {
@@ -214,7 +214,7 @@ export const MESSAGE_OPERATIONS = {
       ),
     ),
     answers: {
-      200: answer('The received messages, which are removed from the entity.', received(broker)),
+      200: answer('The received messages, which are removed from the entity.', received(unlocked)),
       201: answer('The locked messages.', received(locked)),
     },
     refusals: NAMING_MESSAGES,

@@ -1,7 +1,7 @@
 import type { Route } from '../lambdas/http/routing/route-table.ts';
 
 /** A route of API Gateway to one function. */
-export interface GatewayRoute {
+export interface ApiGatewayRoute {
   readonly method: Route['method'];
   readonly path: string;
   readonly function: Route['function'];
@@ -17,7 +17,7 @@ const SEGMENT = /^(?:\{[\w.-]+\}|[\w.-]+)$/;
  * The routes that API Gateway can match: those of the message functions for entities of one segment. Everything else
  * goes to `$default`, the manage function, which has the whole route table.
  */
-export function gatewayRoutes(table: readonly Route[]): readonly GatewayRoute[] {
+export function apiGatewayRoutes(table: readonly Route[]): readonly ApiGatewayRoute[] {
   const direct = table.filter(
     ({ function: name, path }) => name !== 'manage' && path.slice(1).split('/').every(isSegment),
   );
@@ -30,7 +30,7 @@ export function gatewayRoutes(table: readonly Route[]): readonly GatewayRoute[] 
  * `tenant`. API Gateway prefers literals to variables, so these routes go to the manage function, which decides as the
  * local server does.
  */
-function longerEntityPaths({ method, path }: Route): readonly GatewayRoute[] {
+function longerEntityPaths({ method, path }: Route): readonly ApiGatewayRoute[] {
   const variables = path.match(/\{\w+\}/g) ?? [];
   return variables
     .filter((variable) => variable !== '{entity}')
@@ -41,6 +41,6 @@ function isSegment(segment: string): boolean {
   return SEGMENT.test(segment);
 }
 
-function pick({ method, path, function: name }: Route): GatewayRoute {
+function pick({ method, path, function: name }: Route): ApiGatewayRoute {
   return { method, path, function: name };
 }
