@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Gateway } from '../amqp/service/gateway.ts';
+import { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { type ComposeSettings, compose } from '../lambdas/http/compose.ts';
 import { createDynamoClient } from '../local/engine/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
@@ -35,39 +35,39 @@ export type Costs = Readonly<Record<Operation, OperationCost>>;
 const TABLES = { entities: 'bench-entities', messages: 'bench-messages' } as const;
 const ROOT_KEY = 'bench';
 const CONNECTIONS = 8;
-/** Outlasts any measurement. */
+/** Longer than any measurement. */
 const LOCK_MS = 5 * 60_000;
 /**
- * So far away is the engine made to seem, that what runs side by side ends side by side. Calls for
- * many messages make many requests at once, which come back farther apart.
+ * The latency that is added to each request to the engine, so that requests in parallel end together and round trips can
+ * be counted. A call for many messages needs more, because the ends of its many requests are further apart.
  */
-const ENGINE_DISTANCE_MS = { single: 30, batch: 150, none: 0 } as const;
+const ADDED_LATENCY_MS = { single: 30, batch: 150, none: 0 } as const;
 
 /** A namespace whose requests to the engine are counted, behind real HTTP and AMQP. */
 export interface CountingNamespace {
   readonly http: BenchClient;
   /** For clients that speak AMQP. */
   readonly connectionString: string;
-  /** How far away the engine seems from now on; round trips cannot be told without a distance. */
-  keepAway(distance: keyof typeof ENGINE_DISTANCE_MS): void;
-  /** Does some calls, and tells what they cost, with what was left to do behind the answers. */
+  /** Sets the latency that is added to each request to the engine. Without it, round trips cannot be counted. */
+  setAddedLatency(latency: keyof typeof ADDED_LATENCY_MS): void;
+  /** Makes calls and returns their cost, including work after the answers. */
   counted<T>(calls: () => Promise<T>): Promise<{ answer: T; cost: OperationCost }>;
   /**
-   * Creates a subscription with the default rule past management, which looks at all that there are
-   * before each further one. Only for topics to which nothing was sent yet.
+   * Creates a subscription with the default rule directly in storage, because management reads all existing
+   * subscriptions before it creates another one. Only for topics to which nothing was sent yet.
    */
   subscribe(path: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface Served {
-  /** Done up to the moment at which the answer left. */
+  /** Units up to the answer. */
   readonly answered: Units;
 }
 
 /**
- * Starts the namespace in this process, over the engine at an endpoint; `watch` may look at what the
- * client of the engine does.
+ * Starts the namespace in this process, over the engine at an endpoint. `watch` is called with the client of the
+ * engine, to observe its requests.
  */
 export async function startCounting(
   endpoint: string,
@@ -77,10 +77,10 @@ export async function startCounting(
   const client = createDynamoClient(endpoint);
   watch?.(client);
   await ensureTables(client, TABLES);
-  let distanceMs: number = ENGINE_DISTANCE_MS.none;
-  keepDistance(client, () => distanceMs);
+  let addedMs: number = ADDED_LATENCY_MS.none;
+  addLatency(client, () => addedMs);
   const meter = new UnitMeter();
-  // What the process remembers must not grow old between the calls that are counted.
+  // In virtual time, caches of the process do not expire between the counted calls.
   const time = new VirtualTime();
   const startedAt = Date.now();
   const settings: ComposeSettings = {
@@ -104,16 +104,16 @@ export async function startCounting(
       return response;
     },
   };
-  const gateway = new Gateway({ ...composition.dependencies, reportFault });
+  const amqp = new AmqpServer({ ...composition.dependencies, reportFault });
   const { memory } = composition.dependencies;
-  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, amqp, host: '127.0.0.1', port: 0 });
   const http = new BenchClient(server.url, ROOT_KEY, CONNECTIONS);
   return {
     http,
     connectionString: connectionStringOf(server.url, ROOT_KEY),
     subscribe: subscriberOf(settings),
-    keepAway: (distance) => {
-      distanceMs = ENGINE_DISTANCE_MS[distance];
+    setAddedLatency: (latency) => {
+      addedMs = ADDED_LATENCY_MS[latency];
     },
     counted: async (calls) => {
       await composition.idle();
@@ -126,7 +126,7 @@ export async function startCounting(
     stop: async () => {
       http.close();
       const closed = server.close();
-      await gateway.close();
+      await amqp.close();
       await closed;
       await composition.close();
       client.destroy();
@@ -145,15 +145,15 @@ function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe']
   };
 }
 
-/** Lets every request take at least that long: round trips in sequence can then be told. */
-function keepDistance(client: DynamoDBClient, distanceMs: () => number): void {
+/** Makes every request take at least `addedMs`. */
+function addLatency(client: DynamoDBClient, addedMs: () => number): void {
   client.middlewareStack.add(
     (next) => async (input) => {
-      const [answer] = await Promise.allSettled([next(input), delay(distanceMs())]);
+      const [answer] = await Promise.allSettled([next(input), delay(addedMs())]);
       if (answer.status === 'rejected') throw answer.reason;
       return answer.value;
     },
-    { step: 'finalizeRequest', name: 'keepDistance' },
+    { step: 'finalizeRequest', name: 'addLatency' },
   );
 }
 
@@ -170,7 +170,7 @@ function costOf(served: readonly Served[], behind: Units): OperationCost {
   };
 }
 
-/** What calls for so many messages cost for each of them. */
+/** The cost of calls for each of their messages. */
 export function perMessage(calls: readonly OperationCost[], messages: number): OperationCost {
   const mean = (unit: keyof OperationCost) =>
     calls.reduce((total, call) => total + call[unit], 0) / messages;
@@ -183,7 +183,7 @@ export function perMessage(calls: readonly OperationCost[], messages: number): O
   };
 }
 
-/** So many bodies, from the start again where there are fewer. */
+/** Returns `count` bodies; repeats them if there are fewer. */
 export function cycle(bodies: readonly Buffer[], count: number): readonly Buffer[] {
   return Array.from({ length: count }, (_, i) => bodies[i % bodies.length] ?? Buffer.alloc(0));
 }

@@ -1,4 +1,4 @@
-import type { ConnectionRates } from '../server/connection-limits.ts';
+import type { ConnectionRates } from '../server/address-limits.ts';
 import type { Environment } from '../shared/app/settings.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Rate } from '../shared/domain/budgets/rate-limit.ts';

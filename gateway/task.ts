@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Gateway } from '../amqp/service/gateway.ts';
+import { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
-import { ConnectionLimits } from '../server/connection-limits.ts';
+import { AddressLimits } from '../server/address-limits.ts';
 import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { deployedHttpSettings } from '../shared/app/deployed-settings.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { type Environment, wholeNumber } from '../shared/app/settings.ts';
-import { AccessLog, type LogAccess, SigningRules, withAccessLog } from './access-log.ts';
+import { AccessLog, type LogAccess, RulesOfRequests, withAccessLog } from './access-log.ts';
 import { onlyHealth, withDrainingHealth } from './health.ts';
 import { readLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
@@ -46,7 +46,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   const accessLog = new AccessLog(logAccess, NOW);
   const log: LogAccess | undefined =
     environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
-  const rules = new SigningRules();
+  const rules = new RulesOfRequests();
   const ruleLimit = new RuleLimit(limits.operationsOfRule, NOW);
   const composition = compose({
     ...settings,
@@ -54,15 +54,15 @@ export async function startTask(environment: Environment): Promise<Task> {
     ...(log === undefined ? {} : { onAuthorized: rules.add }),
   });
   await requireReadable(composition);
-  const gateway = new Gateway({ ...composition.dependencies, reportFault, logAccess: log });
+  const amqp = new AmqpServer({ ...composition.dependencies, reportFault, logAccess: log });
   let isDraining = false;
   const app = withDrainingHealth(composition.app, () => isDraining);
   const requests = new LimitedApp(app, composition.dependencies, limits, NOW);
-  const connections = new ConnectionLimits(limits, NOW);
+  const connections = new AddressLimits(limits, NOW);
   const server = createProtocolServer({
     app: log === undefined ? requests : withAccessLog(requests, log, NOW, rules),
     memory: composition.dependencies.memory,
-    gateway,
+    amqp,
     isBehindTls: true,
     // The load balancer accepts any certificate; this one only encrypts the traffic.
     certificate: () => makeCertificate(Date.now()),
@@ -76,7 +76,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   server.http.listen(wholeNumber(environment, GATEWAY_VARIABLES.port));
   await once(server.http, 'listening');
   const measure = () => {
-    measureConnections(settings.namespace, gateway, {
+    measureConnections(settings.namespace, amqp, {
       refusedConnections: connections.takeRefused(),
       refusedRequests: requests.takeRefused(),
       refusedOperations: ruleLimit.takeRefused(),
@@ -91,7 +91,7 @@ export async function startTask(environment: Environment): Promise<Task> {
       isDraining = true;
       measure();
       await pause(noticeMs);
-      await Promise.race([finish(server, gateway, composition), overdue()]);
+      await Promise.race([finish(server, amqp, composition), overdue()]);
       clearInterval(measuring);
     },
   };
@@ -99,12 +99,12 @@ export async function startTask(environment: Environment): Promise<Task> {
 
 async function finish(
   server: ProtocolServer,
-  gateway: Gateway,
+  amqp: AmqpServer,
   composition: Composition,
 ): Promise<void> {
   const closed = server.close();
   // Waiting requests end at once; everything else under way ends together.
-  await Promise.all([gateway.close(), composition.close()]);
+  await Promise.all([amqp.close(), composition.close()]);
   await closed;
   await composition.idle();
 }
@@ -124,7 +124,7 @@ async function requireReadable({ dependencies }: Composition): Promise<void> {
  */
 function measureConnections(
   namespace: string,
-  gateway: Gateway,
+  amqp: AmqpServer,
   details: Readonly<
     Record<
       'refusedConnections' | 'refusedRequests' | 'refusedOperations' | 'droppedAccessLines',
@@ -133,5 +133,5 @@ function measureConnections(
   >,
 ): void {
   const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes, ...details });
+  logMetric(CONNECTIONS_METRIC, namespace, amqp.connections, { rssMegabytes, ...details });
 }

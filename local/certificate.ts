@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, parse } from 'node:path';
-import type { Certificate } from '../server/protocols.ts';
+import type { Certificate } from '../server/protocol-detector.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net';
 import type { Admission } from '../server/admission.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The peers that the local server serves besides this machine. */
-export interface AllowedPeers {
-  /** The address it listens on. */
+/** By which names clients and web pages may reach the local server. */
+export interface LocalAdmissionOptions {
+  /** The address that the server listens on, which is such a name itself. */
   readonly host: string;
   /** Host names by which clients reach it, for example its container's name. */
   readonly allowedHosts: readonly string[];
@@ -23,7 +23,11 @@ const HOST_NAME = /^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i;
  * with its own `Origin`, and by DNS rebinding with its own `Host`. So both header fields must be local or
  * allowed. Throws StartupError for names that cannot be in these header fields.
  */
-export function localAdmission({ host, allowedHosts, allowedOrigins }: AllowedPeers): Admission {
+export function localAdmission({
+  host,
+  allowedHosts,
+  allowedOrigins,
+}: LocalAdmissionOptions): Admission {
   const hosts = new Set(allowedHosts.map(requireHostName));
   if (!WILDCARDS.has(host)) hosts.add(bracketIPv6(normalizeHost(host)));
   const origins = new Set(allowedOrigins.map(requireOrigin));

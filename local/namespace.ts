@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Gateway } from '../amqp/service/gateway.ts';
+import { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
@@ -114,13 +114,13 @@ export async function serveNamespace(
         : await rootRightsRefusal(composition.dependencies, request),
   });
   const app = withAllowedOrigins(clocked, allowedOrigins);
-  const gateway = new Gateway({ ...composition.dependencies, reportFault: reportError });
+  const amqp = new AmqpServer({ ...composition.dependencies, reportFault: reportError });
   // A certificate with a file is made at once, so that clients can be told to trust it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
   const server = await startServer({
     app,
     memory: composition.dependencies.memory,
-    gateway,
+    amqp,
     ...(kept === undefined ? {} : { certificate: () => kept }),
     host,
     port,
@@ -138,7 +138,7 @@ export async function serveNamespace(
       // First no new requests; then waiting receives end, and all other requests finish.
       usual?.close();
       const closed = server.close();
-      await gateway.close();
+      await amqp.close();
       await sweeping.stop();
       await composition.close();
       await closed;

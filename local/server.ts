@@ -7,7 +7,7 @@ import { StartupError } from './startup-error.ts';
 export interface ServerOptions
   extends Pick<
     ServerDependencies,
-    'app' | 'memory' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
+    'app' | 'memory' | 'amqp' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
   > {
   /** The address to listen on. */
   readonly host: string;
@@ -30,7 +30,7 @@ export interface LocalServer {
 }
 
 /**
- * Serves an app over HTTP and, with a gateway, AMQP on the same port. Without `certificate`, one is made when
+ * Serves an app over HTTP and, with `amqp`, AMQP on the same port. Without `certificate`, one is made when
  * the first TLS client connects. Throws StartupError if the server cannot listen on the address.
  */
 export async function startServer({

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Transport } from '../amqp/endpoint/transport.ts';
-import type { Gateway } from '../amqp/service/gateway.ts';
+import type { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { clientAddressOf } from './client-address.ts';
 
 /** Serves AMQP on a socket. */
-export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): void {
+export function serveAmqp(amqp: Pick<AmqpServer, 'accept'>, socket: Socket): void {
   socket.setNoDelay(true);
   const transport: Transport = {
     peer: clientAddressOf(socket),
@@ -20,10 +20,10 @@ export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): voi
     end: () => socket.end(),
     destroy: () => socket.destroy(),
   };
-  const connection = gateway.accept(transport);
+  const connection = amqp.accept(transport);
   socket.on('data', (bytes) => connection.input(bytes));
   // A broken socket closes by itself; the close event then ends the connection.
   socket.on('error', () => {});
   socket.on('end', () => socket.end());
-  socket.on('close', () => connection.lost());
+  socket.on('close', () => connection.transportClosed());
 }

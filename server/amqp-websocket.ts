@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connection } from '../amqp/endpoint/connection.ts';
 import type { Transport } from '../amqp/endpoint/transport.ts';
-import type { Gateway } from '../amqp/service/gateway.ts';
+import type { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
@@ -18,7 +18,7 @@ const BUDGET = BUDGETS.webSocket;
 
 /** The dependencies of AMQP over WebSockets. */
 export interface WebSocketDependencies {
-  readonly gateway: Pick<Gateway, 'accept'>;
+  readonly amqp: Pick<AmqpServer, 'accept'>;
   /** Decides which requests are served; absent = all. */
   readonly admission: Admission | undefined;
   /** Serves a connection as node:http does. */
@@ -31,7 +31,7 @@ export interface WebSocketDependencies {
  */
 export function serveWebSockets(
   server: Server,
-  { gateway, admission, serveHttp }: WebSocketDependencies,
+  { amqp, admission, serveHttp }: WebSocketDependencies,
 ): void {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -52,7 +52,7 @@ export function serveWebSockets(
     else if (!isOurPath(request)) closeWith(socket, rawAnswer('404 Not Found', ''));
     else {
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        serve(gateway, { webSocket, socket, peer: clientAddressOf(request.socket) });
+        serve(amqp, { webSocket, socket, peer: clientAddressOf(request.socket) });
       });
     }
   });
@@ -81,7 +81,7 @@ interface Upgraded {
   readonly peer: string | undefined;
 }
 
-function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Upgraded): void {
+function serve(amqp: Pick<AmqpServer, 'accept'>, { webSocket, socket, peer }: Upgraded): void {
   const transport: Transport = {
     peer,
     get backlog() {
@@ -93,7 +93,7 @@ function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Up
     end: () => webSocket.close(),
     destroy: () => webSocket.terminate(),
   };
-  const connection = gateway.accept(transport);
+  const connection = amqp.accept(transport);
   const unfinished = new Unfinished(connection, () => webSocket.terminate());
   const reading = new PacedReading(socket, {
     hasTime: (goOn) => connection.hasTime(goOn),
@@ -105,7 +105,7 @@ function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Up
   });
   // A broken socket closes by itself; the close event then ends the connection.
   webSocket.on('error', () => {});
-  webSocket.on('close', () => connection.lost());
+  webSocket.on('close', () => connection.transportClosed());
 }
 
 /** The bytes of an incomplete message. The connection's memory counts them, and the connection ends beyond its limit. */

@@ -2,20 +2,25 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
-import type { Gateway } from '../amqp/service/gateway.ts';
+import type { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { whenAuthorized } from '../shared/domain/budgets/authorized-requests.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../shared/domain/budgets/memory-budget.ts';
+import type { AddressLimits } from './address-limits.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketDependencies } from './amqp-websocket.ts';
 import { clientAddressOf } from './client-address.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
 import { GatheredRequest } from './http/gathered-request.ts';
 import { HttpMemory } from './http/http-memory.ts';
 import { PacedAnswer, PacedRequests } from './http/paced-requests.ts';
-import { Refusals } from './http/refusals.ts';
-import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
+import { RefusedTokens } from './http/refused-tokens.ts';
+import {
+  type Admit,
+  type Certificate,
+  ProtocolDetector,
+  type ProtocolDetectorOptions,
+} from './protocol-detector.ts';
 import { UnauthorizedConnections } from './unauthorized-connections.ts';
 
 const UNAUTHENTICATED = 401;
@@ -35,7 +40,7 @@ export interface ServerDependencies {
   /** Bounds the memory that all peers of the process use. */
   readonly memory: MemoryBudget;
   /** Serves AMQP clients on the same port; absent = HTTP only. */
-  readonly gateway?: Gateway | undefined;
+  readonly amqp?: AmqpServer | undefined;
   /** The certificate for TLS clients; absent = no TLS. */
   readonly certificate?: (() => Certificate) | undefined;
   /** Whether a load balancer in front terminates TLS, so that addresses in answers begin with https. */
@@ -56,7 +61,7 @@ export interface ServerDependencies {
 /** How the connections of clients that come through a load balancer, and its health checks, are served. */
 export interface LoadBalancer {
   /** Limits by client address. */
-  readonly limits: ConnectionLimits;
+  readonly limits: AddressLimits;
   /** Answers connections without a client's address, which are health checks. */
   readonly health: WebApp;
   /** Monotonic ms. */
@@ -77,7 +82,7 @@ export interface ProtocolServer {
   readonly http: Server;
   /**
    * Stops accepting, closes idle connections and waits for requests under way, five seconds at most. Resolves once all
-   * connections are closed; the gateway closes those of AMQP.
+   * connections are closed; the AMQP server closes those of AMQP.
    */
   close(): Promise<void>;
 }
@@ -86,7 +91,7 @@ export interface ProtocolServer {
 export function createProtocolServer({
   app,
   memory,
-  gateway,
+  amqp,
   certificate,
   isBehindTls = false,
   firstBytesMs = BUDGETS.connection.firstBytesMs,
@@ -97,7 +102,7 @@ export function createProtocolServer({
   /** The app for a connection of the load balancer's own. */
   const healthFor = (socket: Socket) =>
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
-  const refusals = new Refusals(refusalPauseMs);
+  const refusedTokens = new RefusedTokens(refusalPauseMs);
   const held = new HttpMemory(memory);
   const unauthorized = new UnauthorizedConnections();
   const http = createAdaptorServer({
@@ -117,7 +122,7 @@ export function createProtocolServer({
         refusal === undefined
           ? await (health ?? app).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
-      if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
+      if (response.status === UNAUTHENTICATED) await refusedTokens.count(outgoing);
       discardRest(incoming);
       // Bytes that leave immediately are not counted.
       setImmediate(() => held.written(incoming, outgoing));
@@ -134,18 +139,18 @@ export function createProtocolServer({
   http.on('connection', (socket: Socket) =>
     PacedRequests.serve(socket, {
       // Health checks do not wait behind clients without a right.
-      turn: (one, parse) => unauthorized.turn(one, parse, healthFor(socket) !== undefined),
+      pace: (one, parse) => unauthorized.pace(one, parse, healthFor(socket) !== undefined),
       waiting: (one, bytes) => held.waiting(one, bytes),
     }),
   );
   // The adapter reads this property of the socket, which node:tls sets.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
   const admit = loadBalancer && admitting(loadBalancer);
-  const protocols =
-    gateway &&
-    serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit, unauthorized });
+  const detector =
+    amqp &&
+    serveAmqpToo(http, { amqp, admission }, { certificate, firstBytesMs, admit, unauthorized });
   if (loadBalancer !== undefined) http.prependListener('upgrade', refuseWithoutClient);
-  return { http, close: () => close(http, protocols) };
+  return { http, close: () => close(http, detector) };
 }
 
 /** Admits connections by address, and reports each when it has ended. */
@@ -175,27 +180,27 @@ function markEncrypted(socket: Socket): void {
 /** Detects the protocol of each connection before the HTTP server reads it. */
 function serveAmqpToo(
   server: Server,
-  { gateway, admission }: Omit<WebSocketDependencies, 'serveHttp'>,
-  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit' | 'unauthorized'>,
-): Protocols {
+  { amqp, admission }: Omit<WebSocketDependencies, 'serveHttp'>,
+  options: Pick<ProtocolDetectorOptions, 'certificate' | 'firstBytesMs' | 'admit' | 'unauthorized'>,
+): ProtocolDetector {
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   const serveHttp = (socket: Duplex) => {
     for (const listener of listeners) listener.call(server, socket);
   };
-  const protocols = new Protocols({
-    amqp: (socket) => serveAmqp(gateway, socket),
+  const detector = new ProtocolDetector({
+    amqp: (socket) => serveAmqp(amqp, socket),
     http: serveHttp,
     ...options,
   });
-  server.on('connection', (socket: Socket) => protocols.serve(socket));
+  server.on('connection', (socket: Socket) => detector.serve(socket));
   server.on('upgrade', ({ headers }, socket) => {
     PacedRequests.upgraded(socket);
-    // The gateway counts the connection from here on.
+    // The AMQP server counts the connection from here on.
     if (isForWebSocket(headers)) options.unauthorized.delete(socket);
   });
-  serveWebSockets(server, { gateway, admission, serveHttp });
-  return protocols;
+  serveWebSockets(server, { amqp, admission, serveHttp });
+  return detector;
 }
 
 /**
@@ -208,12 +213,12 @@ function discardRest(incoming: Readable): void {
   incoming.resume();
 }
 
-async function close(server: Server, protocols: Protocols | undefined): Promise<void> {
+async function close(server: Server, detector: ProtocolDetector | undefined): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A busy connection becomes idle after its answer and would stay open.
   const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
   const closeAll = setTimeout(() => server.closeAllConnections(), DRAIN_MS_MAX);
-  protocols?.close();
+  detector?.close();
   await closed;
   clearInterval(closeIdle);
   clearTimeout(closeAll);

@@ -8,7 +8,8 @@ const { turnPieces, turnPiecesMs, turnPiecesUnauthorized, turnPiecesUnauthorized
 
 /**
  * The connections that are not authorized over HTTP, or whose protocol is not known yet. If there are too many, the
- * oldest is closed, since each uses memory for its socket and TLS.
+ * oldest is closed, since each uses memory for its socket and TLS. It also paces the HTTP input of all connections, because
+ * it knows which of them are unauthorized.
  */
 export class UnauthorizedConnections {
   /** In order of arrival. */
@@ -39,15 +40,15 @@ export class UnauthorizedConnections {
 
   /**
    * Calls `parse` when the next piece of a connection's HTTP input may be parsed, now or in a later turn of the event
-   * loop. Each turn parses a few pieces of unauthorized connections and more of authorized ones and our own, and
+   * loop. Each turn parses a few pieces of unauthorized connections and more of authorized ones and health checks, and
    * stops when a short time is used up, because some pieces are slow to parse. Each connection waits in line once, so
    * many connections cannot keep others waiting.
    */
-  turn(socket: Duplex, parse: () => void, isOwn = false): void {
-    (this.#sockets.has(socket) && !isOwn ? this.#unauthorizedTurns : this.#authorizedTurns).begin(
-      socket,
-      parse,
-    );
+  pace(socket: Duplex, parse: () => void, isHealthCheck = false): void {
+    (this.#sockets.has(socket) && !isHealthCheck
+      ? this.#unauthorizedTurns
+      : this.#authorizedTurns
+    ).begin(socket, parse);
   }
 
   /** Removes a connection that is authorized or is counted elsewhere. */

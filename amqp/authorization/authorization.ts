@@ -11,7 +11,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { addressPath, requireShort, withoutManagementSuffix } from '../service/address.ts';
-import type { GatewayDependencies } from '../service/dependencies.ts';
+import type { AmqpDependencies } from '../service/dependencies.ts';
 import { type TokenAccount, TokenStore } from './tokens.ts';
 
 const { refusals: REFUSALS_MAX, refusalsAtOnce, refusalPauseMs } = BUDGETS.connection;
@@ -37,7 +37,7 @@ export interface AuthorizationEvents {
  * again, by the same rules as requests over HTTP, so an expired token or a changed key is refused.
  */
 export class Authorization {
-  readonly #dependencies: GatewayDependencies;
+  readonly #dependencies: AmqpDependencies;
   readonly #events: AuthorizationEvents;
   readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
@@ -48,11 +48,7 @@ export class Authorization {
   #refusals = 0;
 
   /** `account` counts the memory of stored tokens. */
-  constructor(
-    dependencies: GatewayDependencies,
-    account: TokenAccount,
-    events: AuthorizationEvents,
-  ) {
+  constructor(dependencies: AmqpDependencies, account: TokenAccount, events: AuthorizationEvents) {
     this.#dependencies = dependencies;
     this.#tokens = new TokenStore(account);
     this.#events = events;

@@ -37,10 +37,10 @@ export class Channels {
   /** Handles an end of the peer, and answers it once the work of the session's links is done. */
   end(channel: number): void {
     const session = this.at(channel);
-    void session.ended().then(() => {
+    void session.endLinks().then(() => {
       // The connection may be gone by now.
       if (this.#sessions.get(channel) !== session) return;
-      session.lost();
+      session.discard();
       this.#sessions.delete(channel);
       this.#host.limits.sessionEnded();
       this.#host.send(channel, { kind: 'end' });
@@ -53,8 +53,8 @@ export class Channels {
   }
 
   /** Ends all sessions, since the connection is gone. */
-  lost(): void {
-    for (const session of this.#sessions.values()) session.lost();
+  discardAll(): void {
+    for (const session of this.#sessions.values()) session.discard();
     this.#sessions.clear();
   }
 }

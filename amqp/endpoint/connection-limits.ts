@@ -193,7 +193,7 @@ export class ConnectionLimits {
    */
   tryHoldWork(bytes: number): boolean {
     const work = this.#work.held + bytes;
-    if (work <= CONNECTION.workBytesAnyway) {
+    if (work <= CONNECTION.workBytesMin) {
       this.#work.holdAnyway(bytes);
       return true;
     }

@@ -6,7 +6,7 @@ import type { Open, Performative } from '../wire/performatives.ts';
 import { readPerformative, writePerformative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { CHANNEL_MAX, Channels } from './channels.ts';
-import { closeReason, EVICTED, IDLE_TIMEOUT, notAllowed, UNAUTHORIZED } from './connection-ends.ts';
+import { closeReason, EVICTED, IDLE_TIMEOUT, notAllowed, UNAUTHORIZED } from './close-errors.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler } from './handlers.ts';
 import { Handshake } from './handshake.ts';
@@ -139,7 +139,7 @@ export class Connection implements SessionHost {
   }
 
   /** Ends the connection, since its transport is gone. */
-  lost(): void {
+  transportClosed(): void {
     if (this.#phase === 'ended') return;
     const isOrderly = this.#phase === 'closing';
     this.#phase = 'ended';
@@ -159,7 +159,7 @@ export class Connection implements SessionHost {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
     const wasOpen = this.#phase === 'open';
     this.#phase = 'closing';
-    this.outgoing.closing();
+    this.outgoing.exemptFromLimit();
     if (wasOpen) this.send(0, { kind: 'close', ...(error === undefined ? {} : { error }) });
     this.#stop();
     this.outgoing.flush();
@@ -183,7 +183,7 @@ export class Connection implements SessionHost {
   /** Ends the connection at once, without a close. */
   abort(): void {
     this.#transport.destroy();
-    this.lost();
+    this.transportClosed();
   }
 
   send(channel: number, performative: Performative, payload?: Uint8Array): void {
@@ -290,7 +290,7 @@ export class Connection implements SessionHost {
     for (const timer of [this.#timer, this.#authorizationTimer]) timer.cancel();
     this.#heartbeat.stop();
     this.#intake.close();
-    this.#channels.lost();
+    this.#channels.discardAll();
     this.#reader = new FrameReader();
   }
 

@@ -2,7 +2,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { type Frame, type FrameReader, protocolHeader } from '../wire/frames.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import type { ConnectionHandler } from './handlers.ts';
-import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
+import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl-frames.ts';
 
 /** What a handshake needs of its connection. */
 export interface HandshakeHost {

@@ -148,9 +148,9 @@ export class IncomingLink extends Link {
     super.detachedByPeer();
   }
 
-  override async lost(): Promise<void> {
+  override async end(): Promise<void> {
     this.#dropPartial();
-    await super.lost();
+    await super.end();
   }
 
   /** Handles a flow of the peer. */

@@ -156,7 +156,7 @@ export abstract class Link {
   }
 
   /** Ends the link, since its session or connection is gone. Resolves when its work is done. */
-  async lost(): Promise<void> {
+  async end(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
     if (before === 'open' || before === 'asked') {

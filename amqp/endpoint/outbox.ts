@@ -29,7 +29,7 @@ export class Outbox {
   /** Bytes in `#waiting` that are counted by the connection's limits. */
   #held = 0;
   #lastWriteAt: number;
-  #isClosing = false;
+  #isExempt = false;
   /** Whether a flush is scheduled for the end of this turn. */
   #isFlushDue = false;
   /** Writes and bytes of this turn, sent or not. */
@@ -59,7 +59,7 @@ export class Outbox {
     const { limits, onFull, scheduler } = this.#options;
     const isHeld = limits.tryHold(bytes.byteLength);
     if (isHeld) this.#held += bytes.byteLength;
-    else if (!this.#isClosing) {
+    else if (!this.#isExempt) {
       onFull();
       return;
     }
@@ -87,8 +87,8 @@ export class Outbox {
   }
 
   /** Exempts the following writes, which close the connection, from its memory limit. */
-  closing(): void {
-    this.#isClosing = true;
+  exemptFromLimit(): void {
+    this.#isExempt = true;
   }
 
   /** Sends queued output and resumes senders with more parts. */

@@ -37,7 +37,7 @@ export class OutgoingLink extends Link {
   readonly #sending: SendingHost;
   #credit = 0;
   #deliveryCount = 0;
-  #unsettled = 0;
+  #withoutDisposition = 0;
   #isDraining = false;
   #onFlow: () => void = () => {};
   #onDisposition: (delivery: OutgoingDelivery, state: DeliveryState | undefined) => void = () => {};
@@ -53,8 +53,8 @@ export class OutgoingLink extends Link {
   }
 
   /** How many deliveries have no disposition of the peer yet. */
-  get unsettled(): number {
-    return this.#unsettled;
+  get withoutDisposition(): number {
+    return this.#withoutDisposition;
   }
 
   /** Whether the peer drains: it wants the messages available now, and then its credit back. */
@@ -84,7 +84,7 @@ export class OutgoingLink extends Link {
   deliver(message: OutgoingTransfer): void {
     if (!this.isOpen) return;
     this.#credit--;
-    if (!message.settled) this.#unsettled++;
+    if (!message.settled) this.#withoutDisposition++;
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#sending.transfer(this, message);
   }
@@ -128,7 +128,7 @@ export class OutgoingLink extends Link {
   /** Handles a disposition of the peer for one delivery. */
   disposed(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
     // In a transaction the peer may send two dispositions for a delivery.
-    this.#unsettled = Math.max(0, this.#unsettled - 1);
+    this.#withoutDisposition = Math.max(0, this.#withoutDisposition - 1);
     this.#onDisposition(delivery, state);
   }
 

@@ -55,7 +55,7 @@ export class Session implements SendingHost {
   #nextOutgoingId = 0;
   #remoteWindow: number;
   #nextDeliveryId = 0;
-  #isLost = false;
+  #isGone = false;
 
   constructor(channel: number, begin: Begin, host: SessionHost) {
     this.#channel = channel;
@@ -79,7 +79,7 @@ export class Session implements SendingHost {
   }
 
   send(performative: Performative, payload?: Uint8Array): void {
-    if (!this.#isLost) this.#host.send(this.#channel, performative, payload);
+    if (!this.#isGone) this.#host.send(this.#channel, performative, payload);
   }
 
   /**
@@ -115,20 +115,20 @@ export class Session implements SendingHost {
   }
 
   /**
-   * Ends the links of a session that the peer ends. Resolves when their work is done: some clients detach a
+   * Ends the links of the session, since the peer or the connection ends it. Resolves when their work is done: some clients detach a
    * link, end its session at once, and wait for the answers to both.
    */
-  async ended(): Promise<void> {
+  async endLinks(): Promise<void> {
     this.#queue.clear();
     this.#host.outgoing.forget(this.#resumeQueue);
     this.#unsettled.clear();
-    await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
+    await Promise.all(Array.from(this.#links.values(), (link) => link.end()));
   }
 
   /** Ends the session without a frame, since it or the connection is gone. */
-  lost(): void {
-    this.#isLost = true;
-    void this.ended();
+  discard(): void {
+    this.#isGone = true;
+    void this.endLinks();
     for (const _ of this.#links) this.limits.linkDetached();
     this.#links.clear();
     this.#names.clear();
@@ -190,7 +190,7 @@ export class Session implements SendingHost {
   }
 
   #wait(bytes: number, proceed: () => boolean, onDropped = () => {}): void {
-    if (this.#isLost) onDropped();
+    if (this.#isGone) onDropped();
     else this.#queue.add(bytes, proceed, onDropped);
   }
 

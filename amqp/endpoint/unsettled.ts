@@ -7,12 +7,12 @@ import type { OutgoingDelivery, OutgoingLink } from './outgoing-link.ts';
 const { deliveryBytes } = BUDGETS.weights;
 const { deliveriesPerFrame } = BUDGETS.connection;
 
-/** A sent delivery that the peer has not settled. */
+/** A delivery that was sent unsettled and that neither side has settled yet. */
 export interface Unsettled extends OutgoingDelivery {
   readonly link: OutgoingLink;
 }
 
-/** The deliveries of one session that the peer has not settled. They count as memory of the connection. */
+/** The unsettled deliveries of one session. They count as memory of the connection. */
 export class UnsettledDeliveries {
   readonly #limits: ConnectionLimits;
   readonly #byId = new Map<number, Unsettled>();

@@ -4,7 +4,7 @@ import { present } from '../../shared/domain/present.ts';
 import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.ts';
 import { fromProperties, toProperties } from '../messages/property-values.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { Body, type Input } from './operation.ts';
+import { Body, type Input } from './operation-input.ts';
 
 /**
  * Descriptors of rules, filters and actions (semantics W25). The vendor's code for its types, 0x137, is one hex digit

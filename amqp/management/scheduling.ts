@@ -4,7 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import { tooLarge } from '../../shared/domain/messages/outgoing-rules.ts';
 import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
-import { Body, type Input, messageBytesMax } from './operation.ts';
+import { Body, type Input, messageBytesMax } from './operation-input.ts';
 
 /** Returned for a message without a sequence number, which cannot be cancelled. */
 const NO_NUMBER = 0n;

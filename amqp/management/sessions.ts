@@ -1,5 +1,5 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { Body, type Input } from './operation.ts';
+import { Body, type Input } from './operation-input.ts';
 
 /** `DateTime.MaxValue` of .NET, in whole seconds: it asks for sessions with active messages (semantics #99). */
 const DATE_TIME_MAX_AT = 253_402_300_799_000;

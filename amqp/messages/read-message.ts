@@ -6,7 +6,7 @@ import { requireBatchFits } from '../../shared/domain/messages/outgoing-rules.ts
 import { requirePropertyCount } from '../../shared/domain/messages/property-limits.ts';
 import { present } from '../../shared/domain/present.ts';
 import { codeOf } from '../wire/descriptors.ts';
-import { Fields } from '../wire/fields.ts';
+import { ListFields } from '../wire/fields.ts';
 import { type AmqpValue, bigintOf, fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import { packAmqpOnly } from './amqp-only-sections.ts';
@@ -126,8 +126,8 @@ function withArgumentErrors<Value>(read: () => Value): Value {
 }
 
 function toMessage(sections: Sections, bytes: number, hold: HoldBytes): OutgoingMessage {
-  const header = new Fields(sections.header ?? EMPTY);
-  const properties = new Fields(sections.properties ?? EMPTY);
+  const header = new ListFields(sections.header ?? EMPTY);
+  const properties = new ListFields(sections.properties ?? EMPTY);
   const annotations = fieldsOf(sections.annotations);
   const { applicationProperties } = sections;
   if (applicationProperties?.type === 'map')
@@ -187,7 +187,7 @@ function instantOf(value: AmqpValue | undefined): number | undefined {
 /** At the maximum of the header's 32 bits, the absolute expiry time determines the time to live. */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
-function timeToLive(header: Fields, properties: Fields): number | undefined {
+function timeToLive(header: ListFields, properties: ListFields): number | undefined {
   const ms = header.number(HEADER.timeToLive);
   const created = properties.number(PROPERTY.creationTime);
   const expires = properties.number(PROPERTY.absoluteExpiryTime);
@@ -197,7 +197,7 @@ function timeToLive(header: Fields, properties: Fields): number | undefined {
 }
 
 /** Returns the fields of the properties section that the fields of `Message` do not restore. */
-function amqpOnlyProperties(properties: Fields): readonly (AmqpValue | undefined)[] {
+function amqpOnlyProperties(properties: ListFields): readonly (AmqpValue | undefined)[] {
   return Object.values(PROPERTY).map((place) => {
     const value = properties.at(place);
     switch (place) {

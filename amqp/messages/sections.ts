@@ -69,7 +69,7 @@ export function readSections(
     if (name === 'data' || name === 'sequence' || name === 'value') {
       body.push(described(code, section.value));
     } else {
-      // `Fields` reads a list with its descriptor; maps are used without one.
+      // `ListFields` reads a list with its descriptor; maps are used without one.
       sections[name] = name === 'header' || name === 'properties' ? section : section.value;
     }
   }

@@ -114,7 +114,8 @@ export class Deliverer {
     const { link } = this.#options;
     // The peer has more unsettled messages than credit, so more credit will come soon. To claim for all of it
     // costs one write.
-    if (link.credit < link.unsettled && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
+    if (link.credit < link.withoutDisposition && !link.isDraining)
+      await pause(this.#scheduler, GATHER_MS);
     await this.#untilAdmitted();
     // The end of the link would not abort a wait that begins after it.
     if (!this.#mayDeliver) return;
@@ -137,7 +138,7 @@ export class Deliverer {
     const isDraining = link.isDraining;
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, limit);
     if (link.isOpen) await this.#sendAll(messages, claim);
-    else this.#unsent.dropAll(messages);
+    else this.#unsent.putBackAll(messages);
     // Only a query that began after the drain was requested proves that there are no messages.
     if (isDraining && messages.length === 0) link.drained();
   }
@@ -175,7 +176,7 @@ export class Deliverer {
         link.deliver(outgoing);
       };
       const isSent = await claimBudget.send(outgoing.payload.byteLength, isWanted, send);
-      if (!isSent) return this.#unsent.dropAll(messages.slice(i));
+      if (!isSent) return this.#unsent.putBackAll(messages.slice(i));
     }
     this.#context.sendNow();
   }
@@ -259,7 +260,7 @@ export class Deliverer {
       if (this.#options.session !== undefined)
         throw new Error('A message cannot be encoded.', { cause: error });
       this.#context.dependencies.reportFault(error);
-      this.#unsent.dropUnwritable(message);
+      this.#unsent.putBackUnwritable(message);
       return undefined;
     }
   }
@@ -268,7 +269,7 @@ export class Deliverer {
     const payload = writeMessage(withScheduledState(message));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
-      return { tag, payload, settled: false, onDropped: () => this.#unsent.drop(message) };
+      return { tag, payload, settled: false, onDropped: () => this.#unsent.putBack(message) };
     }
     const tag = Buffer.alloc(16);
     tag.writeUInt32BE(this.#sentCount++ >>> 0);

@@ -165,7 +165,7 @@ function releaseSession(
   return new Promise((resolve) => {
     background(async () => {
       try {
-        await settlements.settled(node.path);
+        await settlements.whenIdle(node.path);
         await workSlots.run(() => dependencies.broker.releaseSession(node.path, lock));
       } catch (error) {
         // A lost lock needs no release.

@@ -53,7 +53,7 @@ export class Settlements {
   }
 
   /** Resolves once all settlements of an entity that are under way now are done. */
-  async settled({ key }: EntityPath): Promise<void> {
+  async whenIdle({ key }: EntityPath): Promise<void> {
     await Promise.all(this.#underWay.get(key) ?? []);
   }
 }

@@ -99,8 +99,9 @@ export class Settler {
     }
     this.#lastGroup().push({ delivery, request });
     if (this.#isRunning) return;
-    // A peer without further unsettled messages waits for this answer.
-    if (!this.#isBusy || this.#link.unsettled === 0) this.#start();
+    // Starts at once if outcomes come one by one, or if the peer has no further message to settle and waits for this
+    // answer. Otherwise more outcomes will come soon, and share the call.
+    if (!this.#isBusy || this.#link.withoutDisposition === 0) this.#start();
     else this.#timer ??= this.#context.dependencies.scheduler.after(GATHER_MS, () => this.#start());
   }
 

@@ -14,7 +14,7 @@ export class UnsentMessages {
   readonly #context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>;
   readonly #path: EntityPath;
   readonly #isOfSession: boolean;
-  #dropped: Settlement[] = [];
+  #queued: Settlement[] = [];
 
   /** `isOfSession` = nothing is returned here: the release of the session frees its messages. */
   constructor(
@@ -28,36 +28,36 @@ export class UnsentMessages {
   }
 
   /** Returns messages whose link has ended. */
-  dropAll(messages: readonly ReceivedMessage[]): void {
-    for (const message of messages) this.drop(message);
+  putBackAll(messages: readonly ReceivedMessage[]): void {
+    for (const message of messages) this.putBack(message);
   }
 
   /** Returns a message whose link has ended. */
-  drop(message: ReceivedMessage): void {
-    this.#drop(message, UNTRIED);
+  putBack(message: ReceivedMessage): void {
+    this.#queue(message, UNTRIED);
   }
 
   /** Returns a message that cannot be encoded. */
-  dropUnwritable(message: ReceivedMessage): void {
-    this.#drop(message, FAILED);
+  putBackUnwritable(message: ReceivedMessage): void {
+    this.#queue(message, FAILED);
   }
 
-  #drop(message: ReceivedMessage, action: SettlementAction): void {
+  #queue(message: ReceivedMessage, action: SettlementAction): void {
     if (this.#isOfSession || !('lockToken' in message)) return;
-    this.#dropped.push({ lockToken: message.lockToken, action });
-    if (this.#dropped.length > 1) return;
-    // Deferred, so that all messages dropped in this turn share a call.
+    this.#queued.push({ lockToken: message.lockToken, action });
+    if (this.#queued.length > 1) return;
+    // Deferred, so that all messages of this turn share a call.
     const { dependencies, background } = this.#context;
-    dependencies.scheduler.soon(() => background(() => this.#returnDropped()));
+    dependencies.scheduler.soon(() => background(() => this.#putBackQueued()));
   }
 
-  async #returnDropped(): Promise<void> {
+  async #putBackQueued(): Promise<void> {
     const { dependencies, returnTurns } = this.#context;
-    const dropped = this.#dropped;
-    this.#dropped = [];
-    for (let next = 0; next < dropped.length; next += MESSAGES_PER_CALL) {
+    const queued = this.#queued;
+    this.#queued = [];
+    for (let next = 0; next < queued.length; next += MESSAGES_PER_CALL) {
       await returnTurns.next();
-      await dependencies.broker.settle(this.#path, dropped.slice(next, next + MESSAGES_PER_CALL));
+      await dependencies.broker.settle(this.#path, queued.slice(next, next + MESSAGES_PER_CALL));
     }
   }
 }

@@ -4,7 +4,7 @@ import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { codeOf } from '../wire/descriptors.ts';
-import { Fields, trimmed } from '../wire/fields.ts';
+import { ListFields, trimmed } from '../wire/fields.ts';
 import { type AmqpValue, described, fieldsOf, mapOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 
@@ -30,7 +30,7 @@ export function readRequest(
 ): Request {
   const sections = readSections(payload, { valuesMax });
   if (sections.properties === undefined) throw new DecodeError('a request has no properties');
-  const properties = new Fields(sections.properties);
+  const properties = new ListFields(sections.properties);
   const fields = fieldsOf(sections.applicationProperties);
   const [section] = sections.body;
   return {

@@ -5,7 +5,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
  * to sessions. Further work waits, in order. Other connections have slots of their own.
  */
 export class WorkSlots {
-  #free = BUDGETS.connection.worksAtOnce;
+  #free = BUDGETS.connection.workSlots;
   readonly #waiting: (() => void)[] = [];
 
   /** Runs work as soon as a slot is free. */

@@ -7,14 +7,14 @@ import type { HeldSessions } from '../receiving/held-sessions.ts';
 import type { Settlements } from '../receiving/settlements.ts';
 import type { Reads } from '../requests/reads.ts';
 import type { WorkSlots } from '../requests/work-slots.ts';
-import type { CopyBudget } from '../sending/copy-budget.ts';
+import type { DecodedBudget } from '../sending/decoded-budget.ts';
 import type { Transactions } from '../transactions/transactions.ts';
-import type { GatewayDependencies } from './dependencies.ts';
+import type { AmqpDependencies } from './dependencies.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** State and services that the links of one connection share. */
 export interface ClientContext extends ProcessTurns {
-  readonly dependencies: GatewayDependencies;
+  readonly dependencies: AmqpDependencies;
   readonly authorization: Authorization;
   readonly sessions: HeldSessions;
   readonly settlements: Settlements;
@@ -34,7 +34,7 @@ export interface ClientContext extends ProcessTurns {
   /** Schedules the claims of its receivers, after a query has found messages. */
   readonly claimTurns: LoopTurns;
   /** Bounds the memory of the messages that its senders have decoded. */
-  readonly copyBudget: CopyBudget;
+  readonly decodedBudget: DecodedBudget;
   /** Runs work without waiting for it. A shutdown waits for it. */
   readonly background: (work: () => Promise<void>) => void;
 }

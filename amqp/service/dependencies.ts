@@ -2,8 +2,8 @@ import type { SurfaceDependencies } from '../../shared/app/surface-dependencies.
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 
-/** The dependencies of the gateway: the broker and authorization of every surface, and some for AMQP only. */
-export interface GatewayDependencies extends SurfaceDependencies {
+/** The dependencies of the AMQP server: the broker and authorization of every surface, and some for AMQP only. */
+export interface AmqpDependencies extends SurfaceDependencies {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;
   /** Reports a fault of this service. Clients receive only the tracking id. */

@@ -6,7 +6,7 @@ import {
 import { guidText } from '../messages/property-values.ts';
 import type { ErrorInfo, Outcome } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
-import type { GatewayDependencies } from './dependencies.ts';
+import type { AmqpDependencies } from './dependencies.ts';
 
 interface ErrorMapping {
   readonly condition: string;
@@ -52,7 +52,7 @@ export interface MappedError extends ErrorInfo {
  * details of it. `address` = the entity, for the description.
  */
 export function mapError(
-  dependencies: GatewayDependencies,
+  dependencies: AmqpDependencies,
   error: unknown,
   address: string,
 ): MappedError {
@@ -68,7 +68,7 @@ export function mapError(
 
 /** Maps a thrown error to a rejected outcome. */
 export function rejection(
-  dependencies: GatewayDependencies,
+  dependencies: AmqpDependencies,
   error: unknown,
   address: string,
 ): Extract<Outcome, { readonly kind: 'rejected' }> {

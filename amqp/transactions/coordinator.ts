@@ -4,7 +4,7 @@ import { readSections } from '../messages/sections.ts';
 import type { ClientContext } from '../service/context.ts';
 import { rejection } from '../service/error-mapping.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
-import { Fields } from '../wire/fields.ts';
+import { ListFields } from '../wire/fields.ts';
 import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
@@ -47,7 +47,7 @@ async function outcomeOf(
     if (codeOf(command) !== CODE.discharge) {
       throw new DecodeError('a coordinator accepts declare and discharge only');
     }
-    const fields = new Fields(command);
+    const fields = new ListFields(command);
     const id = fields.octets(0) ?? new Uint8Array();
     for (const one of declared) if (Buffer.compare(one, id) === 0) declared.delete(one);
     await context.transactions.discharge(id, fields.flag(1), ({ pathname, path, right }) =>

@@ -6,7 +6,7 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { requireTransactionSize } from '../../shared/domain/messages/transaction-rules.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
-import type { GatewayDependencies } from '../service/dependencies.ts';
+import type { AmqpDependencies } from '../service/dependencies.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { heldBytes, isSameSettlement, requireFits } from './operations.ts';
 
@@ -76,14 +76,14 @@ export interface Enlistment {
  * before it received the refusal.
  */
 export class Transactions {
-  readonly #dependencies: GatewayDependencies;
+  readonly #dependencies: AmqpDependencies;
   readonly #limits: Pick<ConnectionLimits, 'tryHold' | 'release'>;
   readonly #open = new Map<string, OpenTransaction>();
   /** The memory of all open transactions. */
   #bytes = 0;
 
   constructor(
-    dependencies: GatewayDependencies,
+    dependencies: AmqpDependencies,
     limits: Pick<ConnectionLimits, 'tryHold' | 'release'>,
   ) {
     this.#dependencies = dependencies;
@@ -268,6 +268,7 @@ function notOpen(transaction: Uint8Array): Enlistment {
   return { transaction, add, end: () => {}, refuse: () => {} };
 }
 
+/** The sentence says two minutes, as `OPEN_MS_MAX` does. */
 function unknownId(): AmqpError {
   return new AmqpError(
     'amqp:transaction:unknown-id',

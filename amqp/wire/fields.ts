@@ -4,7 +4,7 @@ import { DecodeError } from './wire-error.ts';
 const UINT_MAX = 0xffff_ffff;
 
 /** The fields of a described list, by place; what is left out at the end is null. */
-export class Fields {
+export class ListFields {
   readonly #values: readonly AmqpValue[];
 
   constructor(value: AmqpValue) {

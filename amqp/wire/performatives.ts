@@ -1,5 +1,5 @@
 import { CODE, codeOf } from './descriptors.ts';
-import { Fields } from './fields.ts';
+import { ListFields } from './fields.ts';
 import { readDeliveryState, readError, writeDeliveryState, writeError } from './states.ts';
 import {
   type AmqpValue,
@@ -21,7 +21,7 @@ const UBYTE_MAX = 0xff;
 /** How the fields of one type are read from a list and written to it. */
 interface FieldType<Type> {
   /** Undefined = absent or of another type. Throws DecodeError for a value that the field cannot have. */
-  readonly read: (fields: Fields, place: number) => Type | undefined;
+  readonly read: (fields: ListFields, place: number) => Type | undefined;
   readonly write: (value: Type) => AmqpValue;
 }
 
@@ -68,11 +68,11 @@ const VALUE: FieldType<AmqpValue> = {
   write: (value) => value,
 };
 const STATE = {
-  read: (fields: Fields, place: number) => readDeliveryState(fields.at(place)),
+  read: (fields: ListFields, place: number) => readDeliveryState(fields.at(place)),
   write: writeDeliveryState,
 };
 const ERROR = {
-  read: (fields: Fields, place: number) => readError(fields.at(place)),
+  read: (fields: ListFields, place: number) => readError(fields.at(place)),
   write: writeError,
 };
 
@@ -207,7 +207,7 @@ const FIELDS = Object.fromEntries(
 export function readPerformative(value: AmqpValue): Performative {
   const kind = kindOf(value);
   if (kind === undefined) throw new DecodeError('a frame says something unknown');
-  const fields = new Fields(value);
+  const fields = new ListFields(value);
   const performative: Record<string, unknown> = { kind };
   for (const [name, { read, place, missing }] of FIELDS[kind]) {
     const field = read(fields, place);

@@ -1,5 +1,5 @@
 import { CODE, codeOf } from './descriptors.ts';
-import { Fields, trimmed } from './fields.ts';
+import { ListFields, trimmed } from './fields.ts';
 import { type AmqpValue, binary, bool, described, list, NULL, str, symbol } from './value.ts';
 
 /** An error as a frame carries it. */
@@ -43,10 +43,10 @@ export function readDeliveryState(value: AmqpValue | undefined): DeliveryState |
   if (outcome !== undefined) return outcome;
   const code = codeOf(value);
   if (code === CODE.declared) {
-    return { kind: 'declared', transaction: new Fields(value).octets(0) ?? new Uint8Array() };
+    return { kind: 'declared', transaction: new ListFields(value).octets(0) ?? new Uint8Array() };
   }
   if (code !== CODE.transactional) return { kind: 'other' };
-  const fields = new Fields(value);
+  const fields = new ListFields(value);
   const inner = readOutcome(fields.at(1));
   return {
     kind: 'transactional',
@@ -63,11 +63,11 @@ function readOutcome(value: AmqpValue | undefined): Outcome | undefined {
     case CODE.released:
       return { kind: 'released' };
     case CODE.rejected: {
-      const error = readError(new Fields(value).at(0));
+      const error = readError(new ListFields(value).at(0));
       return error === undefined ? { kind: 'rejected' } : { kind: 'rejected', error };
     }
     case CODE.modified: {
-      const fields = new Fields(value);
+      const fields = new ListFields(value);
       const annotations = fields.at(2);
       return {
         kind: 'modified',
@@ -119,7 +119,7 @@ export function writeDeliveryState(state: DeliveryState): AmqpValue {
 /** Reads an error; undefined if the value is not an error. Throws DecodeError. */
 export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
   if (codeOf(value) !== CODE.error || value === undefined) return undefined;
-  const fields = new Fields(value);
+  const fields = new ListFields(value);
   const description = fields.text(1);
   const info = fields.at(2);
   return {

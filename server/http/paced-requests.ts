@@ -9,7 +9,7 @@ const NOTHING = Buffer.alloc(0);
 /** Decides when a piece of input is parsed. */
 export interface RequestPace {
   /** Calls `parse` when a piece of this connection's input may be parsed, now or later. */
-  turn(socket: Duplex, parse: () => void): void;
+  pace(socket: Duplex, parse: () => void): void;
   /** Notes how many bytes of a connection wait to be parsed; may destroy the socket. */
   waiting(socket: Duplex, bytes: number): void;
 }
@@ -110,7 +110,7 @@ export class PacedRequests {
     if (this.#bytes.length === 0 || this.#isWaiting || !this.#isWanted) return;
     this.#isWaiting = true;
     // The parser may be the caller, and it cannot take a piece while it delivers another.
-    queueMicrotask(() => this.#pace.turn(this.#socket, () => this.#takeTurn()));
+    queueMicrotask(() => this.#pace.pace(this.#socket, () => this.#takeTurn()));
   }
 
   #takeTurn(): void {

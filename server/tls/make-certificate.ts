@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { Certificate } from '../protocols.ts';
+import type { Certificate } from '../protocol-detector.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const VALID_MS = 2 * 365 * DAY_MS;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import type { Transport } from '../../amqp/endpoint/transport.ts';
-import type { Gateway } from '../../amqp/service/gateway.ts';
+import type { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { serveWebSockets } from '../../server/amqp-websocket.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { KB } from '../../shared/domain/units.ts';
@@ -39,9 +39,9 @@ class FakeSocket extends Duplex {
   }
 }
 
-function webSocket(gateway: Pick<Gateway, 'accept'>, t: TestContext): FakeSocket {
+function webSocket(gateway: Pick<AmqpServer, 'accept'>, t: TestContext): FakeSocket {
   const server = createServer();
-  serveWebSockets(server, { gateway, admission: undefined, serveHttp: () => {} });
+  serveWebSockets(server, { amqp: gateway, admission: undefined, serveHttp: () => {} });
   const socket = new FakeSocket();
   t.after(() => socket.destroy());
   const headers = {
@@ -71,7 +71,7 @@ function notes() {
       noted.inputs++;
       noted.onInput();
     },
-    lost: () => {
+    transportClosed: () => {
       noted.isLost = true;
     },
   };
@@ -79,7 +79,7 @@ function notes() {
     noted.transport = transport;
     return connection;
   };
-  return { noted, gateway: { accept } as unknown as Pick<Gateway, 'accept'> };
+  return { noted, gateway: { accept } as unknown as Pick<AmqpServer, 'accept'> };
 }
 
 for (const [what, frame] of [

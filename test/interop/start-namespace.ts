@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
@@ -61,7 +61,7 @@ export async function startNamespace({
     meter,
   });
   const faults: unknown[] = [];
-  const gateway = new Gateway({
+  const gateway = new AmqpServer({
     ...composition.dependencies,
     reportFault: (fault) => {
       faults.push(fault);
@@ -71,7 +71,7 @@ export async function startNamespace({
   const server = await startServer({
     app: composition.app,
     memory: composition.dependencies.memory,
-    gateway,
+    amqp: gateway,
     host: '127.0.0.1',
     port: 0,
     ...options,

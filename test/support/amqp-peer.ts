@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import type { ConnectionOptions } from '../../amqp/endpoint/connection.ts';
 import { InputTurns } from '../../amqp/endpoint/input-turns.ts';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
 import {
   type Attach,
@@ -49,7 +49,7 @@ export class GatewayFixture {
   readonly faults: unknown[] = [];
   /** The key of every entity read so far. */
   readonly reads: string[] = [];
-  readonly gateway: Gateway;
+  readonly gateway: AmqpServer;
   readonly broker: Broker;
   #areHeld = false;
   #held: (() => void)[] = [];
@@ -68,7 +68,7 @@ export class GatewayFixture {
     };
     const dependencies = httpDependencies({ memory: this.memory, entities: { ...entities, find } });
     this.broker = dependencies.broker;
-    this.gateway = new Gateway({
+    this.gateway = new AmqpServer({
       ...dependencies,
       rules: {} as RuleManagement,
       scheduler: realScheduler,
@@ -115,7 +115,7 @@ export class AmqpPeer {
   readonly heard: Performative[] = [];
   /** Status codes of the responses to requests. */
   readonly statuses: (number | undefined)[] = [];
-  readonly connection: ReturnType<Gateway['accept']>;
+  readonly connection: ReturnType<AmqpServer['accept']>;
   readonly #unread: Uint8Array[] = [];
   readonly #reader = new FrameReader();
   #layer: 'amqp' | 'sasl' | undefined;
@@ -130,7 +130,7 @@ export class AmqpPeer {
   onWrite: () => void = () => {};
   #untaken: (() => void)[] = [];
 
-  constructor(gateway: Pick<Gateway, 'accept'>) {
+  constructor(gateway: Pick<AmqpServer, 'accept'>) {
     const peer = this;
     this.connection = gateway.accept({
       get backlog() {
@@ -215,7 +215,7 @@ export class AmqpPeer {
   }
 
   lost(): void {
-    this.connection.lost();
+    this.connection.transportClosed();
   }
 
   #pump(): void {

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
-import type { GatewayDependencies } from '../../amqp/service/dependencies.ts';
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
+import type { AmqpDependencies } from '../../amqp/service/dependencies.ts';
 import { startServer } from '../../local/server.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
@@ -9,7 +9,7 @@ import { httpDependencies, startApp } from './http-fixture.ts';
 import { RawAmqp } from './raw-amqp.ts';
 import { RawSession } from './raw-session.ts';
 
-type Changes = Partial<Omit<GatewayDependencies, 'broker'>> & {
+type Changes = Partial<Omit<AmqpDependencies, 'broker'>> & {
   /** Replacements of calls of the fake broker. */
   readonly calls?: Partial<Broker>;
 };
@@ -20,7 +20,7 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
   const broker: FakeBroker = Object.assign(fake.broker, calls);
   const faults: unknown[] = [];
   const unexpected = () => Promise.reject(new Error('This test does not expect calls of rules.'));
-  const dependencies: GatewayDependencies = {
+  const dependencies: AmqpDependencies = {
     ...fake,
     rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,
     scheduler: realScheduler,
@@ -29,10 +29,10 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
     ...changes,
     broker,
   };
-  const gateway = new Gateway(dependencies);
+  const gateway = new AmqpServer(dependencies);
   const { memory } = dependencies;
   const { app } = startApp();
-  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, amqp: gateway, host: '127.0.0.1', port: 0 });
   const sessions: RawSession[] = [];
   t.after(async () => {
     for (const { raw } of sessions) raw.destroy();

@@ -1,4 +1,4 @@
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { type Performative, writePerformative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
@@ -33,7 +33,7 @@ export function fakeGateway({
     scheduler,
     reportFault: (fault: unknown) => void faults.push(fault),
   };
-  return { gateway: new Gateway(dependencies), broker: dependencies.broker, memory, faults };
+  return { gateway: new AmqpServer(dependencies), broker: dependencies.broker, memory, faults };
 }
 
 /** A locked message with a body of `bytes` bytes. */
@@ -83,14 +83,14 @@ export class FakePeer {
   isDestroyed = false;
   /** How often the gateway paused it. */
   pauses = 0;
-  readonly #connection: ReturnType<Gateway['accept']>;
+  readonly #connection: ReturnType<AmqpServer['accept']>;
   #input: Uint8Array[] = [];
   #isPaused = false;
   #isGathering = false;
   #backlog = 0;
   #untaken: (() => void)[] = [];
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: AmqpServer) {
     const peer = this;
     this.#connection = gateway.accept({
       get backlog() {
@@ -115,7 +115,7 @@ export class FakePeer {
   }
 
   /** A peer with the key of the root rule, and an open session. */
-  static async root(gateway: Gateway, maxFrameSize?: number): Promise<FakePeer> {
+  static async root(gateway: AmqpServer, maxFrameSize?: number): Promise<FakePeer> {
     const peer = new FakePeer(gateway);
     const init = list([symbol('PLAIN'), binary(Buffer.from('\0root\0root-primary'))]);
     peer.feed(protocolHeader('sasl'), encodeFrame('sasl', 0, described(SASL_INIT, init)));
@@ -127,7 +127,7 @@ export class FakePeer {
   }
 
   /** An unauthorized peer with an open session. */
-  static unauthorized(gateway: Gateway): FakePeer {
+  static unauthorized(gateway: AmqpServer): FakePeer {
     const peer = new FakePeer(gateway);
     peer.feed(protocolHeader('amqp'));
     peer.open();
@@ -200,7 +200,7 @@ export class FakePeer {
 
   /** Reports to the gateway that the connection is lost. */
   lost(): void {
-    this.#connection.lost();
+    this.#connection.transportClosed();
   }
 
   #write(bytes: Uint8Array, written: () => void): void {

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
-import type { Gateway } from '../../amqp/service/gateway.ts';
+import type { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str } from '../../amqp/wire/value.ts';
 import { FakePeer } from './fake-peer.ts';
 
@@ -16,7 +16,7 @@ export const request = (operation: string, body: AmqpValue) =>
   });
 
 /** A peer that sends requests to the management node of a queue, and ignores the responses. */
-export async function asking(t: TestContext, { gateway }: { readonly gateway: Gateway }) {
+export async function asking(t: TestContext, { gateway }: { readonly gateway: AmqpServer }) {
   const peer = await FakePeer.root(gateway);
   t.after(() => peer.lost());
   peer.attach('sender', 'q/$management', 0);

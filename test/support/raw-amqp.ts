@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { codeOf } from '../../amqp/wire/descriptors.ts';
-import { Fields } from '../../amqp/wire/fields.ts';
+import { ListFields } from '../../amqp/wire/fields.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
 import {
   type Performative,
@@ -128,7 +128,7 @@ export class RawAmqp {
       if (layer === 'amqp')
         this.#heard.push({ ...readPerformative(frame.performative), payload: frame.payload });
       else if (codeOf(frame.performative) === SASL_OUTCOME) {
-        this.#heard.push({ kind: 'outcome', code: new Fields(frame.performative).number(0) });
+        this.#heard.push({ kind: 'outcome', code: new ListFields(frame.performative).number(0) });
         this.#layers.shift();
         this.#isHeaderThere = this.#layers.length === 0;
       }

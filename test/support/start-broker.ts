@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { type ComposeSettings, type Composition, compose } from '../../lambdas/http/compose.ts';
 import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { type EngineAddress, engineAddress } from '../../local/engine/engine-address.ts';
@@ -118,10 +118,10 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const others = areInTurns ? [start(randomSource(seed && `${seed}+`))] : [];
   const processes = [first, ...others];
   const turns = areInTurns ? new Turns(processes, time) : undefined;
-  const gateway = new Gateway({ ...first.dependencies, reportFault });
+  const gateway = new AmqpServer({ ...first.dependencies, reportFault });
   const app = turns ?? first.app;
   const { memory } = first.dependencies;
-  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, amqp: gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
     await gateway.close();

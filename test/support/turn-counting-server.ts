@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { Gateway } from '../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../amqp/service/amqp-server.ts';
 import { createProtocolServer, type LoadBalancer } from '../../server/server.ts';
 import { makeCertificate } from '../../server/tls/make-certificate.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
@@ -46,7 +46,7 @@ export async function serveCountingTurns(
   };
   const dependencies = httpDependencies(memory && { memory });
   const scheduler = realScheduler;
-  const gateway = new Gateway({
+  const gateway = new AmqpServer({
     ...dependencies,
     rules: undefined as never,
     scheduler,
@@ -58,7 +58,7 @@ export async function serveCountingTurns(
   const server = createProtocolServer({
     app,
     memory: dependencies.memory,
-    gateway,
+    amqp: gateway,
     loadBalancer,
     certificate: () => certificate,
   });

@@ -8,7 +8,7 @@ export async function countingCopies<Result>(
   work: (dependencies: BrokerDependencies) => Promise<Result>,
 ): Promise<Result> {
   const { memory } = dependencies;
-  const most = memory.limit * BUDGETS.request.copiesShareOfMemory;
+  const most = memory.limit * BUDGETS.request.copiesShareOfProcess;
   const share = memory.open(most, () => {});
   // The operation cannot be stopped half way, since its outcome would be unknown.
   share.pin();

@@ -66,7 +66,7 @@ export const BUDGETS = {
     /**
      * Fraction of the process's limit for these copies of one connection; a single delivery may exceed it.
      */
-    copiesShareOfProcess: 0.25,
+    decodedShareOfProcess: 0.25,
     /** JSON of a body that is not one data section, which other transports receive: any body may become as much. */
     shownBytes: 8 * MB,
     /** This JSON may be longer than `shownBytes` if it has at most this many bytes for each byte of the body. */
@@ -156,7 +156,7 @@ export const BUDGETS = {
     /** Copies that one send to a topic makes for all subscriptions; each weighs `weights.copyBytes`. */
     copies: 200_000,
     /** Fraction of the process's limit that the copies of one send may take. */
-    copiesShareOfMemory: 0.5,
+    copiesShareOfProcess: 0.5,
   },
   stored: {
     /** The fan-out intent that a publication to many subscriptions stores before it begins, uncompressed. */
@@ -188,7 +188,7 @@ export const BUDGETS = {
     /** Unauthorized connections over HTTP or of a protocol not known yet; with more, the oldest is closed. */
     otherConnectionsUnauthorized: 2000,
     /** AMQP connections that were closed to make room and whose peers have not answered the close yet. */
-    connectionsCrowdedOut: 100,
+    connectionsEvicted: 100,
     /** HTTP requests at the gateway of a deployment; the same as at its API Gateway. */
     requests: { perSecond: 2000, burst: 1000 },
     /** Lines of the gateway's access log; lines beyond are dropped and counted. */

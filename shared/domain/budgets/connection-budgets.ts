@@ -82,13 +82,13 @@ export const CONNECTION_BUDGETS = {
     shareOfProcess: 0.25,
   },
   /** Requests and session accepts that use the database at a time; others wait. */
-  worksAtOnce: 8,
+  workSlots: 8,
   /** Claims of messages that were found for its links that begin in one turn of the event loop. */
   turnClaims: 1,
   /** Fraction of the process's limit that running requests and settlements of one connection may take. */
   workShareOfProcess: 0.25,
   /** Bytes of that which are granted even if no memory is free, about a connection's weight: for a few small requests. */
-  workBytesAnyway: 16 * KB,
+  workBytesMin: 16 * KB,
   /** Input after the close that is ignored before the socket is destroyed. */
   ignoredBytes: 16 * MB,
   /** Bytes of AMQP-only sections of messages that are encoded in one turn. */

@@ -13,7 +13,7 @@ import { FakePeer, fakeGateway, turnsUntil } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 import { singleTurns } from '../../support/single-turns.ts';
 
-const { copiesShareOfProcess, heldPerByte, heldPerShownByte, turnBytes } = BUDGETS.delivery;
+const { decodedShareOfProcess, heldPerByte, heldPerShownByte, turnBytes } = BUDGETS.delivery;
 const { turnReadBytes } = BUDGETS.connection;
 const { sentMessageBytes } = BUDGETS.weights;
 const PART_BYTES = 60_000;
@@ -75,7 +75,7 @@ test('row 5: decoded messages of one connection take a share of the memory, and 
   const copies = payload.length * (heldPerByte + 6 * heldPerShownByte);
   for (let i = 0; i < 32; i++) send(i % 16, payload);
   await turnsUntil(() => false, 300);
-  const most = LIMIT * copiesShareOfProcess;
+  const most = LIMIT * decodedShareOfProcess;
   assert.ok(16 * copies > 1.5 * most, 'enough is sent');
   const held = memory.held - 32 * payload.length;
   assert.ok(held < most + MB, `${held} bytes of copies`);
@@ -93,7 +93,7 @@ test('row 5: a message that takes more than that share is stored alone, in order
   const memory = new MemoryBudget(LIMIT);
   const { send, stored, state, letGo } = await sender(t, 3, { memory });
   const large = 1_000_000;
-  assert.ok(large * 6 * heldPerShownByte > LIMIT * copiesShareOfProcess);
+  assert.ok(large * 6 * heldPerShownByte > LIMIT * decodedShareOfProcess);
   send(0, shownLonger(10, 'one'));
   send(1, shownLonger(large, 'two'));
   send(1, shownLonger(10, 'three'));
@@ -138,7 +138,7 @@ test('row 5: every message of a batch counts, however small it is', async (t) =>
   const batch = Buffer.concat(Array<Buffer>(count).fill(dataMessage('')));
   for (let i = 0; i < links; i++) send(i, batch, { messageFormat: BATCH_FORMAT });
   await turnsUntil(() => false, 500);
-  const most = LIMIT * copiesShareOfProcess;
+  const most = LIMIT * decodedShareOfProcess;
   assert.ok(state.sends > 0 && state.sends * count * sentMessageBytes <= most, `${state.sends}`);
   letGo();
   await turnsUntil(() => stored.length === links * count);

@@ -193,7 +193,7 @@ test('an evicted connection with nothing to send gets an error', async () => {
 });
 
 test('of evicted connections, few wait for their peers', async () => {
-  const most = BUDGETS.process.connectionsCrowdedOut;
+  const most = BUDGETS.process.connectionsEvicted;
   const { gateway } = fakeGateway();
   const strangers: FakePeer[] = [];
   const crowd = BUDGETS.process.connectionsUnauthorized + most + 10;

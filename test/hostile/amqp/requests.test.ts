@@ -23,7 +23,7 @@ import { type RawSession, sourceOf, targetOf } from '../../support/raw-session.t
 import { singleTurns } from '../../support/single-turns.ts';
 
 const { requestValueBytes } = BUDGETS.weights;
-const { worksAtOnce, workShareOfProcess, workBytesAnyway, turnRequestBytes } = BUDGETS.connection;
+const { workSlots, workShareOfProcess, workBytesMin, turnRequestBytes } = BUDGETS.connection;
 const VALUES = 40_000;
 const LIMIT = 40 * MB;
 
@@ -90,15 +90,15 @@ test('row 5: requests that exceed memory are refused, and small ones are answere
   });
   const payload = renewWith(VALUES);
   const fit = Math.floor((LIMIT * workShareOfProcess) / (VALUES * requestValueBytes));
-  assert.ok(fit >= 1 && fit < worksAtOnce);
+  assert.ok(fit >= 1 && fit < workSlots);
   const session = connect();
   const link = await session.sender(targetOf('q/$management'));
   const ends = [sourceOf('q/$management'), targetOf('answers')] as const;
   const { handle } = await session.attach('receiver', ends, { senderSettleMode: 1 });
   session.credit(handle, 100);
-  for (let i = 0; i < worksAtOnce; i++) await session.send(link, payload, { settled: true });
-  const refused = await statuses(session, worksAtOnce - fit);
-  assert.deepEqual(refused, Array(worksAtOnce - fit).fill(503));
+  for (let i = 0; i < workSlots; i++) await session.send(link, payload, { settled: true });
+  const refused = await statuses(session, workSlots - fit);
+  assert.deepEqual(refused, Array(workSlots - fit).fill(503));
   assert.equal((await session.ask('q', ...SMALL)).status, 200);
   assert.equal(state.begun, fit);
   // The memory for work under way is used up.
@@ -120,13 +120,13 @@ test('row 5: requests of many peers stay within the memory of the process, and e
   for (let i = 0; i < 12; i++) peers.push(await asking(t, made));
   const payload = renewWith(VALUES);
   // Each holds more than the next one, until the next one requests more.
-  for (let i = 0; i < worksAtOnce; i++) {
+  for (let i = 0; i < workSlots; i++) {
     for (const { ask } of peers) ask(payload);
     await turnsUntil(() => false, 30);
   }
   const values = state.begun * VALUES * requestValueBytes;
   assert.ok(values > LIMIT / 2 && values <= LIMIT, `${state.begun} are under way`);
-  assert.ok(memory.held < LIMIT + peers.length * workBytesAnyway, `${memory.held} are held`);
+  assert.ok(memory.held < LIMIT + peers.length * workBytesMin, `${memory.held} are held`);
   assert.deepEqual([...new Set(peers.map(({ peer }) => peer.isEnded))], [false]);
   finish();
 });

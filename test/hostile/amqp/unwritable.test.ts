@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { Gateway } from '../../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../../amqp/service/amqp-server.ts';
 import { compose } from '../../../lambdas/http/compose.ts';
 import { startServer } from '../../../local/server.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
@@ -35,7 +35,7 @@ test('row 5: a message that cannot be encoded is claimed up to the maximum deliv
       message: { ...received.message, amqp: Buffer.of(0xff) },
     }));
   const reportFault = (fault: unknown) => faults.push(fault);
-  const gateway = new Gateway({
+  const gateway = new AmqpServer({
     ...dependencies,
     broker: { ...dependencies.broker, receive },
     reportFault,
@@ -44,7 +44,7 @@ test('row 5: a message that cannot be encoded is claimed up to the maximum deliv
   const server = await startServer({
     app,
     memory: dependencies.memory,
-    gateway,
+    amqp: gateway,
     host: '127.0.0.1',
     port: 0,
   });

@@ -14,7 +14,7 @@ import { type RawSession, sessionSource, sourceOf, targetOf } from '../../suppor
 
 /** Row 12: the concurrent work in DynamoDB that one peer can cause. */
 
-const MOST = BUDGETS.connection.worksAtOnce;
+const MOST = BUDGETS.connection.workSlots;
 const COUNT = 4 * MOST;
 
 /** Operations that take a while, and the most of them at the same time. */

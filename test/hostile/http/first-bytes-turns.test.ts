@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { Protocols } from '../../../server/protocols.ts';
+import { ProtocolDetector } from '../../../server/protocol-detector.ts';
 import { makeCertificate } from '../../../server/tls/make-certificate.ts';
 import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
@@ -38,7 +38,7 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
     if (socket.destroyed) servedGone++;
     socket.destroy();
   };
-  const protocols = new Protocols({
+  const protocols = new ProtocolDetector({
     amqp: (socket) => socket.destroy(),
     http: serveHttp,
     certificate: () => certificate,

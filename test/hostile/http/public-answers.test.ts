@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { Gateway } from '../../../amqp/service/gateway.ts';
+import { AmqpServer } from '../../../amqp/service/amqp-server.ts';
 import { LimitedApp } from '../../../gateway/request-limits.ts';
 import { startServer } from '../../../local/server.ts';
 import { noteClientAddress } from '../../../server/client-address.ts';
@@ -21,14 +21,14 @@ const HONEST = { authorization: ROOT_TOKEN };
 /** A server, and how many of its connections have become authorized. */
 async function serve(t: TestContext, app: WebApp) {
   const dependencies = httpDependencies();
-  const gateway = new Gateway({
+  const gateway = new AmqpServer({
     ...dependencies,
     rules: undefined as never,
     scheduler: realScheduler,
     reportFault: assert.fail,
   });
   const { memory } = dependencies;
-  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, amqp: gateway, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const deleted = t.mock.method(UnauthorizedConnections.prototype, 'delete').mock;
   // The server removes each connection from its list and adds it again once its protocol is known.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readSections } from '../../../amqp/messages/sections.ts';
 import { encode } from '../../../amqp/wire/encode.ts';
-import { Fields } from '../../../amqp/wire/fields.ts';
+import { ListFields } from '../../../amqp/wire/fields.ts';
 import type { DeliveryState } from '../../../amqp/wire/states.ts';
 import { type AmqpValue, described, list, NULL, str } from '../../../amqp/wire/value.ts';
 import {
@@ -55,7 +55,7 @@ describe('messages released by the live tests of the vendor', () => {
     session.raw.say({ kind: 'detach', handle, closed: true });
     await session.raw.hear('detach');
     const { header } = readSections(payload);
-    return header && new Fields(header).number(DELIVERY_COUNT);
+    return header && new ListFields(header).number(DELIVERY_COUNT);
   };
 
   test('in a queue', async () => {

@@ -40,7 +40,7 @@ test('a peer without an idle timeout gets heartbeats before a load balancer drop
     await new Promise(setImmediate);
     t.mock.timers.tick(STEP_MS);
   }
-  connection.lost();
+  connection.transportClosed();
   const gaps = writtenAt.slice(1).map((at, i) => at - (writtenAt[i] ?? 0));
   assert.ok(gaps.length >= 4, String(writtenAt));
   assert.ok(Math.max(...gaps) <= FORGOTTEN_MS / 4, String(gaps));

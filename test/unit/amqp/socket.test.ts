@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { Transport } from '../../../amqp/endpoint/transport.ts';
-import type { Gateway } from '../../../amqp/service/gateway.ts';
+import type { AmqpServer } from '../../../amqp/service/amqp-server.ts';
 import { serveAmqp } from '../../../server/amqp-socket.ts';
 import { fakeGateway, turn } from '../../support/fake-peer.ts';
 
 test('bytes written after the peer is gone are reported as written', async () => {
   const { gateway } = fakeGateway();
   let transport: Transport | undefined;
-  const accepting: Pick<Gateway, 'accept'> = {
+  const accepting: Pick<AmqpServer, 'accept'> = {
     accept: (accepted) => {
       transport = accepted;
       return gateway.accept(accepted);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GatewayDependencies } from '../../../amqp/service/dependencies.ts';
+import type { AmqpDependencies } from '../../../amqp/service/dependencies.ts';
 import { Transactions } from '../../../amqp/transactions/transactions.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -35,7 +35,7 @@ function start() {
     },
   };
   const random = { bytes: (count: number) => new Uint8Array(count) };
-  const dependencies = { scheduler, random, broker } as unknown as GatewayDependencies;
+  const dependencies = { scheduler, random, broker } as unknown as AmqpDependencies;
   const transactions = new Transactions(dependencies, {
     tryHold: (bytes) => {
       held += bytes;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Protocols } from '../../../server/protocols.ts';
+import { ProtocolDetector } from '../../../server/protocol-detector.ts';
 import { UnauthorizedConnections } from '../../../server/unauthorized-connections.ts';
 
 const SILENT_MS_MAX = 30_000;
@@ -15,7 +15,7 @@ async function startPort(t: TestContext) {
     socket.on('error', () => {});
     socket.end();
   };
-  const protocols = new Protocols({
+  const protocols = new ProtocolDetector({
     amqp: serve('amqp'),
     http: serve('http'),
     certificate: undefined,

@@ -43,7 +43,7 @@ test('input that waits for a turn is dropped with its connection', async () => {
   const sockets = Array.from({ length: 100 }, () => new PassThrough());
   for (const [place, socket] of sockets.entries()) {
     connections.add(socket);
-    connections.turn(socket, () => parsed.push(place));
+    connections.pace(socket, () => parsed.push(place));
   }
   const last = sockets.length - 1;
   for (const socket of sockets.slice(0, last)) socket.destroy();
@@ -65,7 +65,7 @@ for (const [who, isAuthorized, ms] of [
     for (let i = 0; i < count; i++) {
       const socket = new PassThrough();
       if (!isAuthorized) connections.add(socket);
-      connections.turn(socket, () => {
+      connections.pace(socket, () => {
         parsed++;
         perTurn.push((perTurn.pop() ?? 0) + 1);
         now++;

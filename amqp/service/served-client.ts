@@ -10,8 +10,8 @@ import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
-import { readPlain } from '../endpoint/sasl.ts';
-import { answerManagement } from '../management/answer.ts';
+import { readPlain } from '../endpoint/sasl-frames.ts';
+import { answerManagement } from '../management/authorized-answer.ts';
 import { ClaimBudget } from '../receiving/claim-budget.ts';
 import { HeldSessions } from '../receiving/held-sessions.ts';
 import { openReceiver } from '../receiving/receiver-link.ts';
@@ -20,8 +20,8 @@ import { Reads } from '../requests/reads.ts';
 import { Replies } from '../requests/replies.ts';
 import { serveRequests } from '../requests/serve-requests.ts';
 import { WorkSlots } from '../requests/work-slots.ts';
-import { CopyBudget } from '../sending/copy-budget.ts';
-import { Publisher } from '../sending/publisher.ts';
+import { DecodedBudget } from '../sending/decoded-budget.ts';
+import { DeliveryWriter } from '../sending/delivery-writer.ts';
 import { openCoordinator } from '../transactions/coordinator.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import type { ErrorInfo } from '../wire/states.ts';
@@ -29,7 +29,7 @@ import { fieldsOf, textOf } from '../wire/value.ts';
 import type { EntityNode, Node } from './address.ts';
 import { addressOf, addressPath, nodeOf, requireShort } from './address.ts';
 import type { ClientContext, ProcessTurns } from './context.ts';
-import type { GatewayDependencies } from './dependencies.ts';
+import type { AmqpDependencies } from './dependencies.ts';
 import { mapError } from './error-mapping.ts';
 
 /** The size limits of a put-token request: the low ones, since unauthorized peers send it. */
@@ -57,7 +57,7 @@ const HOST_TOO_LONG: ErrorInfo = {
   description: `The hostname of the open is too long: the limit is ${HOST_LENGTH_MAX} characters.`,
 };
 
-/** What a client reports to the gateway. */
+/** What a client reports to the AMQP server. */
 export interface ClientEvents {
   /** The client is authorized. May be called more than once. */
   authorized(): void;
@@ -66,7 +66,7 @@ export interface ClientEvents {
 }
 
 /** One connected client: authenticates it and opens its links. */
-export class Client implements ConnectionHandler {
+export class ServedClient implements ConnectionHandler {
   readonly mechanisms = MECHANISMS;
   readonly #context: ClientContext;
   readonly #replies = new Replies();
@@ -74,7 +74,7 @@ export class Client implements ConnectionHandler {
   readonly #connection: Pick<Connection, 'close'>;
 
   constructor(
-    dependencies: GatewayDependencies,
+    dependencies: AmqpDependencies,
     connection: Connection,
     own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof ProcessTurns>,
     events: ClientEvents,
@@ -98,7 +98,7 @@ export class Client implements ConnectionHandler {
       workSlots: new WorkSlots(),
       claimTurns: new LoopTurns(scheduler, BUDGETS.connection.turnClaims),
       claimBudget: new ClaimBudget(scheduler, memory, () => connection.backlog),
-      copyBudget: new CopyBudget(memory),
+      decodedBudget: new DecodedBudget(memory),
       ...own,
     };
     this.#events = events;
@@ -229,13 +229,13 @@ export class Client implements ConnectionHandler {
     if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
       throw invalidOperation('Cannot create a message sender for a subscription.');
     }
-    // A link that has ended meanwhile would never stop the publisher.
+    // A link that has ended meanwhile would never stop the writer.
     if (!link.isAttaching) return;
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
     const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
-    const publisher = new Publisher(this.#context, link, { path, pathname, bytesMax });
+    const writer = new DeliveryWriter(this.#context, link, { path, pathname, bytesMax });
     link.onDelivery(
-      (delivery) => publisher.add(delivery),
+      (delivery) => writer.add(delivery),
       () => bytesMax,
     );
     link.onIgnored((transaction) => this.#context.transactions.enlist(transaction).refuse());

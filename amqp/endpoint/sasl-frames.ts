@@ -1,5 +1,5 @@
 import { CODE, codeOf } from '../wire/descriptors.ts';
-import { Fields } from '../wire/fields.ts';
+import { ListFields } from '../wire/fields.ts';
 import { encodeFrame, type Frame } from '../wire/frames.ts';
 import { array, described, list, symbol, ubyte } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
@@ -22,7 +22,7 @@ export function readSaslInit({ performative }: Frame): {
   if (performative === undefined || codeOf(performative) !== CODE.saslInit) {
     throw new DecodeError('a sasl-init is expected');
   }
-  const fields = new Fields(performative);
+  const fields = new ListFields(performative);
   return { mechanism: fields.text(0) ?? '', response: fields.octets(1) ?? new Uint8Array() };
 }
 

@@ -14,8 +14,8 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** The servers for each protocol. */
-export interface ProtocolServers {
+/** The servers for each protocol, and what decides whether a connection gets to one. */
+export interface ProtocolDetectorOptions {
   readonly amqp: (socket: Socket) => void;
   readonly http: (socket: Socket) => void;
   /** The certificate for TLS clients; without it they are refused. */
@@ -43,23 +43,23 @@ const AMQP = Buffer.from('AMQP');
 const GROUPS = 'X25519:P-256:P-384';
 
 /** Detects the protocol of a connection by its first bytes, so that all protocols share one port. */
-export class Protocols {
-  readonly #servers: ProtocolServers;
+export class ProtocolDetector {
+  readonly #options: ProtocolDetectorOptions;
   /** Connections whose protocol is not known yet. */
   readonly #undecided = new Map<Socket, NodeJS.Timeout>();
   readonly #turns = new LoopTurns({ soon: setImmediate }, BUDGETS.turnFirstBytes);
   #context: SecureContext | undefined;
 
-  constructor(servers: ProtocolServers) {
-    this.#servers = servers;
+  constructor(options: ProtocolDetectorOptions) {
+    this.#options = options;
   }
 
   serve(socket: Socket): void {
-    this.#servers.unauthorized.add(socket);
-    const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
+    this.#options.unauthorized.add(socket);
+    const timer = setTimeout(() => socket.destroy(), this.#options.firstBytesMs);
     this.#undecided.set(socket, timer);
     socket.once('close', () => this.#forget(socket));
-    const { admit } = this.#servers;
+    const { admit } = this.#options;
     if (admit === undefined) this.#tellApart(socket);
     else this.#readHeader(socket, admit, Buffer.alloc(0));
   }
@@ -73,8 +73,8 @@ export class Protocols {
     this.#take(socket, (first) => {
       if (first[0] !== TLS_HANDSHAKE) {
         socket.unshift(first);
-        this.#lead(socket, socket, first);
-      } else if (this.#servers.certificate === undefined) socket.destroy();
+        this.#passOn(socket, socket, first);
+      } else if (this.#options.certificate === undefined) socket.destroy();
       else this.#readHello(socket, first);
     });
   }
@@ -122,7 +122,7 @@ export class Protocols {
   #admit(socket: Socket, admit: Admit, client: string | undefined): void {
     if (client === undefined) {
       this.#forget(socket);
-      this.#servers.http(socket);
+      this.#options.http(socket);
     } else if (admit(socket, client)) {
       noteClientAddress(socket, client);
       this.#tellApart(socket);
@@ -149,16 +149,17 @@ export class Protocols {
     const client = clientAddressOf(socket);
     if (client !== undefined) noteClientAddress(secure, client);
     socket.on('error', () => secure.destroy());
-    const lead = (first: Buffer) => {
+    const passOn = (first: Buffer) => {
       secure.unshift(first);
-      this.#lead(socket, secure, first);
+      this.#passOn(socket, secure, first);
     };
-    this.#take(secure, lead, socket);
+    this.#take(secure, passOn, socket);
   }
 
-  #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
+  /** Passes a connection to the server of its protocol, which its first bytes show. */
+  #passOn(outer: Socket, socket: Socket, first: Uint8Array): void {
     this.#forget(outer);
-    const { amqp, http, unauthorized } = this.#servers;
+    const { amqp, http, unauthorized } = this.#options;
     unauthorized.delete(outer);
     const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
     if (begin.equals(first.subarray(0, AMQP.length))) {
@@ -194,8 +195,8 @@ export class Protocols {
   /** Created for the first TLS client; most servers never have one. */
   #secureContext(): SecureContext | undefined {
     if (this.#context !== undefined) return this.#context;
-    if (this.#servers.certificate === undefined) return undefined;
-    const { certificate, key } = this.#servers.certificate();
+    if (this.#options.certificate === undefined) return undefined;
+    const { certificate, key } = this.#options.certificate();
     this.#context = createSecureContext({ cert: certificate, key, ecdhCurve: GROUPS });
     return this.#context;
   }

@@ -15,7 +15,7 @@ import type { ClientContext } from '../service/context.ts';
 import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED } from '../wire/states.ts';
-import type { CopyAccount } from './copy-budget.ts';
+import type { DecodedAccount } from './decoded-budget.ts';
 
 /** The most deliveries, and bytes, that one write stores together. */
 const GROUP_MAX = 100;
@@ -37,7 +37,7 @@ const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
 ]);
 
 /** The entity that messages of a link are sent to. */
-export interface PublisherOptions {
+export interface DeliveryWriterOptions {
   readonly path: EntityPath;
   readonly pathname: string;
   /** The largest delivery that the link accepts, bytes. */
@@ -65,7 +65,7 @@ class NoMemory extends Error {}
  * Stores the deliveries of a link, in order. Deliveries that arrive during a write share the next one. Each
  * delivery gets its own outcome, which is sent once its messages are durable.
  */
-export class Publisher {
+export class DeliveryWriter {
   readonly #context: ClientContext;
   readonly #link: IncomingLink;
   readonly #path: EntityPath;
@@ -79,7 +79,7 @@ export class Publisher {
   constructor(
     context: ClientContext,
     link: IncomingLink,
-    { path, pathname, bytesMax }: PublisherOptions,
+    { path, pathname, bytesMax }: DeliveryWriterOptions,
   ) {
     this.#context = context;
     this.#link = link;
@@ -104,12 +104,12 @@ export class Publisher {
   }
 
   async #run(): Promise<void> {
-    const { copyBudget, dependencies } = this.#context;
+    const { decodedBudget, dependencies } = this.#context;
     let isAlone = false;
     let busyMs = BUSY_PAUSE_MS.first;
     while (this.#pending.length > 0) {
-      const copies = await copyBudget.open(isAlone);
-      const next = await this.#storeNext(copies).finally(() => copies.close());
+      const decoded = await decodedBudget.open(isAlone);
+      const next = await this.#storeNext(decoded).finally(() => decoded.close());
       isAlone = next !== 'group';
       if (next === 'later') await pause(dependencies.scheduler, busyMs);
       busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
@@ -126,9 +126,9 @@ export class Publisher {
     this.#refuseEnlisted(aborted);
   }
 
-  /** Decodes and stores the next group; `copies` counts the memory of its decoded messages. */
-  async #storeNext(copies: CopyAccount): Promise<NextRead> {
-    const { read, bytes, next } = await this.#readGroup(copies);
+  /** Decodes and stores the next group; `decoded` counts the memory of its decoded messages. */
+  async #storeNext(decoded: DecodedAccount): Promise<NextRead> {
+    const { read, bytes, next } = await this.#readGroup(decoded);
     if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
     const outsideTransactions: ReadDelivery[] = [];
     for (const one of read) {
@@ -147,20 +147,20 @@ export class Publisher {
   }
 
   /** Decodes as many deliveries as one write stores, and as fit into memory. */
-  async #readGroup(copies: CopyAccount): Promise<Group> {
+  async #readGroup(decoded: DecodedAccount): Promise<Group> {
     const read: ReadDelivery[] = [];
     let bytes = 0;
-    for (let count = 0; count < (copies.isAlone ? 1 : GROUP_MAX); count++) {
+    for (let count = 0; count < (decoded.isAlone ? 1 : GROUP_MAX); count++) {
       const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : GROUP_BYTES_MAX - bytes;
       const delivery = await this.#nextDelivery(bytesMax);
       if (delivery === undefined) break;
       bytes += delivery.payload.byteLength;
       try {
-        read.push({ delivery, messages: this.#read(delivery, copies) });
+        read.push({ delivery, messages: this.#read(delivery, decoded) });
       } catch (error) {
         const isFirst = read.length === 0;
         const next =
-          error instanceof NoMemory ? retryOf(delivery, copies.isAlone, isFirst) : undefined;
+          error instanceof NoMemory ? retryOf(delivery, decoded.isAlone, isFirst) : undefined;
         if (next === undefined) {
           this.#refuse([delivery], error instanceof NoMemory ? outOfMemory('messages') : error);
         } else {
@@ -185,22 +185,22 @@ export class Publisher {
   }
 
   /** Decodes the messages of a delivery. Throws NoMemory, with nothing held, if they do not fit now. */
-  #read(delivery: IncomingDelivery, copies: CopyAccount): readonly OutgoingMessage[] {
+  #read(delivery: IncomingDelivery, decoded: DecodedAccount): readonly OutgoingMessage[] {
     const { payload, format } = delivery;
     const { limit } = this.#context.dependencies.memory;
     let held = 0;
     const hold = (bytes: number) => {
-      if (bytes < 0) copies.release(-bytes);
+      if (bytes < 0) decoded.release(-bytes);
       else if (payload.byteLength + held + bytes > limit) throw neverFits();
-      else if (!copies.hold(bytes)) throw new NoMemory();
+      else if (!decoded.hold(bytes)) throw new NoMemory();
       held += bytes;
     };
     try {
-      this.#requireWhole(delivery);
+      this.#requireWithinLimit(delivery);
       hold(payload.byteLength * HELD_PER_BYTE);
       return readDelivery(payload, format, hold);
     } catch (error) {
-      copies.release(held);
+      decoded.release(held);
       throw error;
     }
   }
@@ -250,7 +250,7 @@ export class Publisher {
     }
   }
 
-  #requireWhole({ isTooLarge }: IncomingDelivery): void {
+  #requireWithinLimit({ isTooLarge }: IncomingDelivery): void {
     if (!isTooLarge) return;
     throw messageSizeExceeded(
       `The received message is larger than the link allows: more than ${this.#bytesMax} bytes.`,

@@ -6,7 +6,7 @@ import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memo
  * groups: all groups of a connection together may take a share of the process's budget. A group that does
  * not fit is decoded again alone, and may then take more.
  */
-export class CopyBudget {
+export class DecodedBudget {
   readonly #memory: MemoryBudget;
   readonly #waiting: { readonly isAlone: boolean; readonly begin: () => void }[] = [];
   #groups = 0;
@@ -21,10 +21,10 @@ export class CopyBudget {
    * Opens the account of a group; groups wait in order. `isAlone` = the group waits until no other is open,
    * and no other opens until its account is closed.
    */
-  async open(isAlone: boolean): Promise<CopyAccount> {
+  async open(isAlone: boolean): Promise<DecodedAccount> {
     if (this.#waiting.length === 0 && this.#mayOpen(isAlone)) this.#begin(isAlone);
     else await new Promise<void>((begin) => this.#waiting.push({ isAlone, begin }));
-    return new CopyAccount(this.#memory, isAlone, {
+    return new DecodedAccount(this.#memory, isAlone, {
       mayHold: (bytes) => isAlone || this.#held + bytes <= this.#limit,
       count: (bytes) => {
         this.#held += bytes;
@@ -34,7 +34,7 @@ export class CopyBudget {
   }
 
   get #limit(): number {
-    return this.#memory.limit * BUDGETS.delivery.copiesShareOfProcess;
+    return this.#memory.limit * BUDGETS.delivery.decodedShareOfProcess;
   }
 
   #mayOpen(isAlone: boolean): boolean {
@@ -60,20 +60,20 @@ export class CopyBudget {
 }
 
 /** What an account needs of its connection's budget. */
-interface CopyAccountHost {
+interface DecodedAccountHost {
   readonly mayHold: (bytes: number) => boolean;
   readonly count: (bytes: number) => void;
   readonly closed: () => void;
 }
 
 /** The memory of the decoded messages of one group. */
-export class CopyAccount {
+export class DecodedAccount {
   /** Whether no other group of the connection is open. */
   readonly isAlone: boolean;
   readonly #share: MemoryShare;
-  readonly #host: CopyAccountHost;
+  readonly #host: DecodedAccountHost;
 
-  constructor(memory: MemoryBudget, isAlone: boolean, host: CopyAccountHost) {
+  constructor(memory: MemoryBudget, isAlone: boolean, host: DecodedAccountHost) {
     this.isAlone = isAlone;
     this.#host = host;
     this.#share = memory.open(memory.limit, () => {});

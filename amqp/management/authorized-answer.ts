@@ -6,9 +6,9 @@ import type { ManagementNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
-import { deleteMessages, peek, peekedBytes } from './browsing.ts';
-import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';
-import type { Input, Operation } from './operation.ts';
+import { deferredBytes, receiveDeferred, renewLocks, settle } from './locked-messages.ts';
+import type { Input, Operation } from './operation-input.ts';
+import { deleteMessages, peek, peekedBytes } from './peek-and-delete.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -91,7 +91,7 @@ export async function answerManagement(
     memory.hold(request.heldBytes);
     const { run, rights, emptyCondition } = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
-    await context.settlements.settled(node.path);
+    await context.settlements.whenIdle(node.path);
     const input: Input = {
       context,
       path: node.path,

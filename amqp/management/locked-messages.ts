@@ -8,7 +8,7 @@ import { changedProperties, guidBytes } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
-import { Body, type Input, messageBytesMax, sessionIdOf } from './operation.ts';
+import { Body, type Input, messageBytesMax, sessionIdOf } from './operation-input.ts';
 import { writeEach } from './write-each.ts';
 
 /** The receiver settle mode that deletes messages on receipt. */

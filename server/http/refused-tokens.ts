@@ -10,7 +10,7 @@ interface Answer {
 }
 
 /** Counts refused tokens per connection. A client that tries many is slowed, and then its connection is closed. */
-export class Refusals {
+export class RefusedTokens {
   readonly #counts = new WeakMap<object, number>();
   readonly #pauseMs: number;
 

@@ -5,12 +5,12 @@ import { Connection } from '../endpoint/connection.ts';
 import { InputTurns } from '../endpoint/input-turns.ts';
 import type { Transport } from '../endpoint/transport.ts';
 import { ReadingTurns } from '../messages/reading-turns.ts';
-import { Client } from './client.ts';
 import type { ProcessTurns } from './context.ts';
-import type { GatewayDependencies } from './dependencies.ts';
+import type { AmqpDependencies } from './dependencies.ts';
+import { ServedClient } from './served-client.ts';
 import { Shutdown } from './shutdown.ts';
 
-const { connectionsUnauthorized: UNAUTHORIZED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
+const { connectionsUnauthorized: UNAUTHORIZED_MAX, connectionsEvicted: EVICTED_MAX } =
   BUDGETS.process;
 /** How long a shutdown waits for work and output at most, each time. */
 const CLOSE_MS_MAX = 5_000;
@@ -20,8 +20,8 @@ const ARRIVAL_MS = 500;
 const SENT_POLL_MS = 20;
 
 /** Serves AMQP 1.0 to any number of clients. */
-export class Gateway {
-  readonly #dependencies: GatewayDependencies;
+export class AmqpServer {
+  readonly #dependencies: AmqpDependencies;
   readonly #connections = new Set<Connection>();
   /** Unauthorized connections, the oldest first. */
   readonly #unauthorized = new Set<Connection>();
@@ -32,7 +32,7 @@ export class Gateway {
   readonly #turns: InputTurns;
   readonly #processTurns: ProcessTurns;
 
-  constructor(dependencies: GatewayDependencies) {
+  constructor(dependencies: AmqpDependencies) {
     this.#dependencies = dependencies;
     this.#turns = new InputTurns(dependencies.scheduler);
     this.#processTurns = createProcessTurns(dependencies);
@@ -49,7 +49,7 @@ export class Gateway {
     const onEvicted = (closed: Connection) => this.#addEvicted(closed);
     const options = { containerId, scheduler, turns: this.#turns, memory, onEvicted };
     const connection: Connection = new Connection(transport, options, (own) => {
-      return new Client(
+      return new ServedClient(
         this.#dependencies,
         own,
         {
@@ -148,7 +148,7 @@ export class Gateway {
   }
 }
 
-function createProcessTurns({ scheduler, workTurns }: GatewayDependencies): ProcessTurns {
+function createProcessTurns({ scheduler, workTurns }: AmqpDependencies): ProcessTurns {
   const small = new LoopTurns(scheduler, BUDGETS.connection.turnReadBytes);
   const turns = { large: workTurns, small };
   return {

@@ -9,7 +9,7 @@ export interface ConnectionRates {
 }
 
 /** Bounds how many connections one address has, and how fast it opens new ones. */
-export class ConnectionLimits {
+export class AddressLimits {
   readonly #rates: ConnectionRates;
   readonly #beginning: RateLimit;
   /** Open connections by address; addresses without any are removed. */

@@ -4,7 +4,7 @@ import { present } from '../../shared/domain/present.ts';
 import { packAmqpOnly, unpackAmqpOnly } from '../messages/amqp-only-sections.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
-import { Body, type Input, messageBytesMax } from './operation.ts';
+import { Body, type Input, messageBytesMax } from './operation-input.ts';
 import { writeEach } from './write-each.ts';
 
 /** The most messages that one request deletes, as in the vendor's service (semantics L14). */
