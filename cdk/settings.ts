@@ -24,8 +24,8 @@ const eachSetting = section({
   /** Bounds entities: no topics and sessions in Basic, large messages only in Premium. */
   tier: oneOf(TIERS).default('Standard'),
   /**
-   * How callers are authorized: `sas`, tokens signed with keys of the namespace and its entities; or `iam`, AWS policies
-   * on method and path, without any keys.
+   * How callers are authorized: `sas`, tokens signed with keys of the namespace and its entities; or `iam`, AWS
+   * policies on method and path, without any keys.
    */
   access: oneOf(ACCESS_KINDS).default('sas'),
   /** Whether tables and root key outlive the stack, and the tables have deletion protection. */

@@ -56,8 +56,8 @@ export class RulesOfRequests {
 }
 
 /**
- * Wraps an app so that each request is logged. Of its token the log has only the rule that signed it or, if no rule gave
- * the right, the name that the token claims. Query and lock tokens are not logged.
+ * Wraps an app so that each request is logged. Of its token the log has only the rule that signed it or, if no rule
+ * gave the right, the name that the token claims. Query and lock tokens are not logged.
  */
 export function withAccessLog(
   app: WebApp,
@@ -100,7 +100,10 @@ function answerOf(bindings: object | undefined) {
   const socket = incoming?.socket;
   const before = socket?.bytesWritten ?? 0;
   return {
-    /** Calls back with the bytes sent once the answer is sent or its connection is closed; at once if it is closed already. */
+    /**
+     * Calls back with the bytes sent once the answer is sent or its connection is closed; at once if it is closed
+     * already.
+     */
     whenSent: (sent: (bytesOut: number) => void) => {
       const told = () => sent((socket?.bytesWritten ?? 0) - before);
       if (outgoing === undefined || outgoing.closed) told();

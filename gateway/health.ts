@@ -2,8 +2,8 @@ import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 
 /**
- * Wraps an app so that it reports itself unhealthy while it is draining: the load balancer then sends no new clients, and
- * present ones are still served.
+ * Wraps an app so that it reports itself unhealthy while it is draining: the load balancer then sends no new clients,
+ * and present ones are still served.
  */
 export function withDrainingHealth(app: WebApp, isDraining: () => boolean): WebApp {
   return {

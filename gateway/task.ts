@@ -29,8 +29,8 @@ const NOW = () => performance.now();
 export interface Task {
   readonly port: number;
   /**
-   * Reports itself unhealthy and serves on for the notice time; then accepts no connections, finishes requests under way
-   * and disconnects all clients, which reconnect to another task. Rejects if that takes too long.
+   * Reports itself unhealthy and serves on for the notice time; then accepts no connections, finishes requests under
+   * way and disconnects all clients, which reconnect to another task. Rejects if that takes too long.
    */
   stop(): Promise<void>;
 }

@@ -5,7 +5,9 @@ export const GATEWAY_VARIABLES = {
   port: 'PORT',
   /** How long the task serves on after it was told to stop, until the load balancer sends no more clients. */
   drainNoticeMs: 'DRAIN_NOTICE_MS',
-  /** Limits, with defaults in shared/domain/budgets/budgets.ts. A rate is written `100/2000`: per second, and at once. */
+  /**
+   * Limits, with defaults in shared/domain/budgets/budgets.ts. A rate is written `100/2000`: per second, and at once.
+   */
   openConnections: 'OPEN_CONNECTIONS_PER_ADDRESS',
   newConnections: 'NEW_CONNECTIONS_PER_ADDRESS',
   requestsOfAddress: 'REQUESTS_PER_ADDRESS',

@@ -108,7 +108,9 @@ function serve(amqp: Pick<AmqpServer, 'accept'>, { webSocket, socket, peer }: Up
   webSocket.on('close', () => connection.transportClosed());
 }
 
-/** The bytes of an incomplete message. The connection's memory counts them, and the connection ends beyond its limit. */
+/**
+ * The bytes of an incomplete message. The connection's memory counts them, and the connection ends beyond its limit.
+ */
 class Unfinished {
   readonly #limits: Connection['limits'];
   readonly #terminate: () => void;

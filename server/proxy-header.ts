@@ -19,8 +19,8 @@ const FAMILY = { unspecified: 0x00, tcp4: 0x11, tcp6: 0x21 } as const;
 const ADDRESSES_BYTES = { tcp4: 12, tcp6: 36 } as const;
 
 /**
- * Reads a header of the PROXY protocol, version 2, which names the client of a connection that a load balancer forwards.
- * Ignores what follows the addresses.
+ * Reads a header of the PROXY protocol, version 2, which names the client of a connection that a load balancer
+ * forwards. Ignores what follows the addresses.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
   const begin = Math.min(bytes.byteLength, SIGNATURE.byteLength);

@@ -8,8 +8,8 @@ const { turnPieces, turnPiecesMs, turnPiecesUnauthorized, turnPiecesUnauthorized
 
 /**
  * The connections that are not authorized over HTTP, or whose protocol is not known yet. If there are too many, the
- * oldest is closed, since each uses memory for its socket and TLS. It also paces the HTTP input of all connections, because
- * it knows which of them are unauthorized.
+ * oldest is closed, since each uses memory for its socket and TLS. It also paces the HTTP input of all connections,
+ * because it knows which of them are unauthorized.
  */
 export class UnauthorizedConnections {
   /** In order of arrival. */

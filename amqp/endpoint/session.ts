@@ -115,8 +115,8 @@ export class Session implements SendingHost {
   }
 
   /**
-   * Ends the links of the session, since the peer or the connection ends it. Resolves when their work is done: some clients detach a
-   * link, end its session at once, and wait for the answers to both.
+   * Ends the links of the session, since the peer or the connection ends it. Resolves when their work is done: some
+   * clients detach a link, end its session at once, and wait for the answers to both.
    */
   async endLinks(): Promise<void> {
     this.#queue.clear();

@@ -95,8 +95,8 @@ export class Alarms extends Construct {
   }
 
   /**
-   * API Gateway counts 429 with all other 4xx. The access log distinguishes them; without one, the alarm watches whether
-   * the number of requests reaches the rate limit.
+   * API Gateway counts 429 with all other 4xx. The access log distinguishes them; without one, the alarm watches
+   * whether the number of requests reaches the rate limit.
    */
   #watchThrottle(): void {
     const { api, accessLog, settings } = this.#props;
@@ -172,7 +172,10 @@ export function raiseAlarm(
   alarm.addAlarmAction(new SnsAction(Topic.fromTopicArn(scope, `${id}Topic`, alarmTopicArn)));
 }
 
-/** Requests, and parts of batches, that a table throttled, whether they were retried or not. On-demand tables have this metric too. */
+/**
+ * Requests, and parts of batches, that a table throttled, whether they were retried or not. On-demand tables have this
+ * metric too.
+ */
 function throttleEvents(table: Table, kind: 'Read' | 'Write'): Metric {
   return table.metric(`${kind}ThrottleEvents`, PERIOD);
 }

@@ -8,8 +8,8 @@ import type { FunctionName } from '../functions.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Bundles one function into `index.js`: minified, and with the AWS SDK, because the tree-shaken SDK loads faster than the
- * runtime's copy. Without a source map, which would be read at every cold start.
+ * Bundles one function into `index.js`: minified, and with the AWS SDK, because the tree-shaken SDK loads faster than
+ * the runtime's copy. Without a source map, which would be read at every cold start.
  */
 export function bundle(name: FunctionName, outputDirectory: string): void {
   buildSync({

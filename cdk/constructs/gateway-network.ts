@@ -10,8 +10,8 @@ export interface GatewayNetwork {
 
 /**
  * The named VPC, or a new one. A new VPC has only public subnets: a NAT gateway would cost more than everything else,
- * and the security group admits only the load balancer. Tasks reach DynamoDB through a free endpoint, and the secret, the
- * image and the log, which are small or rare, through the internet gateway.
+ * and the security group admits only the load balancer. Tasks reach DynamoDB through a free endpoint, and the secret,
+ * the image and the log, which are small or rare, through the internet gateway.
  */
 export function gatewayNetwork(scope: Construct, vpcId: string | undefined): GatewayNetwork {
   if (vpcId !== undefined) {

@@ -15,8 +15,8 @@ const { all, any, stringValue } = FilterPattern;
 export const OWN_FAULTS = stringValue('$.level', '=', 'error');
 
 /**
- * A fault of ours, or a failed call of a function. Lambda reports each call, so a function that timed out or crashed, and
- * could not log anything itself, is counted too.
+ * A fault of ours, or a failed call of a function. Lambda reports each call, so a function that timed out or crashed,
+ * and could not log anything itself, is counted too.
  */
 export const FAULTS = any(
   OWN_FAULTS,
@@ -47,8 +47,8 @@ export interface CountedLines {
 }
 
 /**
- * The number of matching lines of a log in five minutes. Several logs may share a metric. The metric costs nothing while
- * no line matches, so it has no value then.
+ * The number of matching lines of a log in five minutes. Several logs may share a metric. The metric costs nothing
+ * while no line matches, so it has no value then.
  */
 export function countedLines(
   scope: Construct,

@@ -15,9 +15,9 @@ const TOO_MANY_FIELDS =
   'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * Puts a request back in front of the bytes that follow it, without its Upgrade field; the caller then serves the socket
- * as a new HTTP connection. Returns false and closes the socket if the request has more header fields than node:http
- * keeps.
+ * Puts a request back in front of the bytes that follow it, without its Upgrade field; the caller then serves the
+ * socket as a new HTTP connection. Returns false and closes the socket if the request has more header fields than
+ * node:http keeps.
  */
 export function putBackWithoutUpgrade(
   request: IncomingMessage,

@@ -6,8 +6,8 @@ type Written = (error?: Error | null) => void;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * A TLS socket that passes its output to OpenSSL in pieces. For the life of a connection, OpenSSL keeps a buffer as large
- * as the largest single write: 1 MB after one answer of 1 MB, which no heap statistics show.
+ * A TLS socket that passes its output to OpenSSL in pieces. For the life of a connection, OpenSSL keeps a buffer as
+ * large as the largest single write: 1 MB after one answer of 1 MB, which no heap statistics show.
  */
 export class PiecewiseTlsSocket extends TLSSocket {
   override _write(chunk: Buffer | string, encoding: BufferEncoding, written: Written): void {

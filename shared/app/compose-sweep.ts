@@ -11,8 +11,8 @@ export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () =
 }
 
 /**
- * The sweep of a namespace, as a function. Each call is one run, and resolves after its background work has ended; false
- * = another run was under way, so this one did nothing.
+ * The sweep of a namespace, as a function. Each call is one run, and resolves after its background work has ended;
+ * false = another run was under way, so this one did nothing.
  */
 export function sweepOf(dependencies: ComposedDependencies): () => Promise<boolean> {
   return async () => {

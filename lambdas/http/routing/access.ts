@@ -97,11 +97,11 @@ async function grantingRule(
 }
 
 /**
- * The last steps of an authorization, in this order: `authorize`, or `authorizeEntity` for an entity that the body names,
- * finds the rule that grants the right. `countForRule` notes the rule and counts an operation for it. `noteRule` tells
- * the server that the request is authorized (`noteAuthorized`), which raises the limits of its connection, and the access
- * log which rule it was. `authorizeBeforeBody` only notes the rule: the operation counts once its entity is known.
- * Throws ServiceBusy if the rule has used up its operations.
+ * The last steps of an authorization, in this order: `authorize`, or `authorizeEntity` for an entity that the body
+ * names, finds the rule that grants the right. `countForRule` notes the rule and counts an operation for it. `noteRule`
+ * tells the server that the request is authorized (`noteAuthorized`), which raises the limits of its connection, and
+ * the access log which rule it was. `authorizeBeforeBody` only notes the rule: the operation counts once its entity is
+ * known. Throws ServiceBusy if the rule has used up its operations.
  */
 function countForRule(dependencies: AccessDependencies, request: Request, rule: SigningRule): void {
   noteRule(dependencies, request, rule);

@@ -36,8 +36,8 @@ export type Standing =
   | { readonly kind: 'duplicate'; readonly number: bigint | undefined };
 
 /**
- * The condition for storing new messages, together with what their write adds to detect later duplicates: the record of a
- * single message, or the decision that makes the records of a batch valid.
+ * The condition for storing new messages, together with what their write adds to detect later duplicates: the record of
+ * a single message, or the decision that makes the records of a batch valid.
  */
 export type DeduplicationCondition = {
   readonly entityId: string;

@@ -9,8 +9,8 @@ import type { Rule } from '../../filters/rule.ts';
 /** Keeps entities. Keys are lower-case paths from `parseEntityPath`. */
 export interface EntityStore {
   /**
-   * The entity, at most a lease old, so that messaging costs no extra read. The conditions of the message store's writes
-   * decide where that matters.
+   * The entity, at most a lease old, so that messaging costs no extra read. The conditions of the message store's
+   * writes decide where that matters.
    */
   find(key: string): Promise<Entity | undefined>;
   /** The entity as it is now. */

@@ -95,9 +95,9 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
     request: QuotaRequest,
   ): Promise<{ readonly fits: boolean; readonly size: number }>;
   /**
-   * Stores messages at the end of a log, or among its scheduled ones if they are not due by `now` (epoch ms), all or none.
-   * Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws ArgumentError
-   * for more blocks than one write takes; NothingStored if that is certain; DeduplicationRefused.
+   * Stores messages at the end of a log, or among its scheduled ones if they are not due by `now` (epoch ms), all or
+   * none. Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws
+   * ArgumentError for more blocks than one write takes; NothingStored if that is certain; DeduplicationRefused.
    */
   append(
     log: Log,

@@ -57,7 +57,9 @@ export async function countingAttempt<Result>(
   }
 }
 
-/** The refusal of too many copies. `most` = the limit for one operation; absent = this process has no memory for more. */
+/**
+ * The refusal of too many copies. `most` = the limit for one operation; absent = this process has no memory for more.
+ */
 export function tooManyCopies(most?: number): BrokerError {
   const bound =
     most === undefined ? 'more copies than the service has memory for' : `more than ${most} copies`;

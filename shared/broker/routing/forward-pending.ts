@@ -64,8 +64,8 @@ async function forwardPendingIn(
 }
 
 /**
- * Forwards the messages that an operation left in an entity that forwards. The operation is done already, so a failure is
- * left to the sweep.
+ * Forwards the messages that an operation left in an entity that forwards. The operation is done already, so a failure
+ * is left to the sweep.
  */
 export async function sendOn(
   dependencies: BrokerDependencies,

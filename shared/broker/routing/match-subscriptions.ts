@@ -40,7 +40,8 @@ export type Arrival = 'sent' | 'forwarded';
 
 /**
  * Matches messages that arrive at a topic with the rules of its subscriptions. Throws NoMatchingSubscription;
- * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for them.
+ * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for
+ * them.
  */
 export async function matchArriving(
   dependencies: BrokerDependencies,
@@ -64,8 +65,9 @@ export async function matchArriving(
 }
 
 /**
- * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message has the same number in
- * every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its own.
+ * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message has the same number
+ * in every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its
+ * own.
  */
 async function matchSubscriptions(
   dependencies: BrokerDependencies,

@@ -177,8 +177,8 @@ export function withSource({ sequence, message }: Copy, { name }: Entity): Copy 
 }
 
 /**
- * Forwards messages to another entity. If that is not possible, they go to the transfer dead-letter queue of their entity
- * (semantics #123), in `partition`.
+ * Forwards messages to another entity. If that is not possible, they go to the transfer dead-letter queue of their
+ * entity (semantics #123), in `partition`.
  */
 export async function forward(
   dependencies: BrokerDependencies,

@@ -33,8 +33,8 @@ export function detectionOf(
 }
 
 /**
- * Reserves messages with different keys. `refused` = the previous reservation, whose condition was refused. Undefined if
- * the entity detects no duplicates.
+ * Reserves messages with different keys. `refused` = the previous reservation, whose condition was refused. Undefined
+ * if the entity detects no duplicates.
  */
 export async function reserve(
   dependencies: BrokerDependencies,

@@ -194,8 +194,8 @@ async function requireQuota(
 const ID_PREFIX_BYTES = 12;
 
 /**
- * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their random part and are numbered,
- * which compresses well.
+ * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their random part and are
+ * numbered, which compresses well.
  */
 function withIdentity(random: RandomSource, outgoing: readonly OutgoingMessage[]): Message[] {
   let prefix: string | undefined;

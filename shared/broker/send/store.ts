@@ -28,8 +28,8 @@ type Write = (
 
 /**
  * Stores the messages of one send by `write`, without duplicates: it reserves, writes and confirms. If another send has
- * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Returns the
- * known sequence numbers; a duplicate has its original's.
+ * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Returns
+ * the known sequence numbers; a duplicate has its original's.
  */
 export async function store(
   dependencies: BrokerDependencies,

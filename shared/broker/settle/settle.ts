@@ -121,8 +121,8 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
 }
 
 /**
- * Parses a lock token. Throws MessageLockLost for a token of an earlier epoch: a change of the entity has ended its lock
- * (semantics #14).
+ * Parses a lock token. Throws MessageLockLost for a token of an earlier epoch: a change of the entity has ended its
+ * lock (semantics #14).
  */
 export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);

@@ -4,8 +4,8 @@ import { isRefused, newMessages, reserve } from '../send/deduplication.ts';
 import type { EntitySend } from './transact-sends.ts';
 
 /**
- * Reserves all messages that a transaction sends, entity by entity. `error` = the failure of the previous attempt: if it
- * refuses conditions of reservations, only those are reserved again; another error is thrown.
+ * Reserves all messages that a transaction sends, entity by entity. `error` = the failure of the previous attempt: if
+ * it refuses conditions of reservations, only those are reserved again; another error is thrown.
  */
 export async function reserveSends(
   dependencies: BrokerDependencies,

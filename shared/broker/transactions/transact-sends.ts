@@ -118,8 +118,9 @@ export async function prepareSends(
 const NOTHING = { appended: [], routed: [], detection: undefined } as const;
 
 /**
- * The messages for a destination that is disabled or full, as dead letters with the reason. The transaction does not fail:
- * the transfer to another entity is not part of it (semantics U8). Throws for messages that the destination never accepts.
+ * The messages for a destination that is disabled or full, as dead letters with the reason. The transaction does not
+ * fail: the transfer to another entity is not part of it (semantics U8). Throws for messages that the destination never
+ * accepts.
  */
 async function undeliverableTo(
   dependencies: BrokerDependencies,
@@ -181,8 +182,8 @@ async function findDestinations(
 }
 
 /**
- * The partition for the messages of each destination. Messages that go via an entity must have the partition in which its
- * messages are settled (semantics U10, U12). Throws InvalidOperation.
+ * The partition for the messages of each destination. Messages that go via an entity must have the partition in which
+ * its messages are settled (semantics U10, U12). Throws InvalidOperation.
  */
 function choosePartitions(
   destinations: readonly Destination[],

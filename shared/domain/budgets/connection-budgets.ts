@@ -87,7 +87,9 @@ export const CONNECTION_BUDGETS = {
   turnClaims: 1,
   /** Fraction of the process's limit that running requests and settlements of one connection may take. */
   workShareOfProcess: 0.25,
-  /** Bytes of that which are granted even if no memory is free, about a connection's weight: for a few small requests. */
+  /**
+   * Bytes of that which are granted even if no memory is free, about a connection's weight: for a few small requests.
+   */
   workBytesMin: 16 * KB,
   /** Input after the close that is ignored before the socket is destroyed. */
   ignoredBytes: 16 * MB,

@@ -12,8 +12,8 @@ import { encodeMessages } from './message-codec.ts';
 import { printedBytesToStore } from './printed-bytes.ts';
 
 /**
- * Lays out messages in blocks. A block stays within one write unit even if every message is locked, so it holds about 34
- * messages; its payload is cut at 64 KB, so that a receive of one message does not read megabytes.
+ * Lays out messages in blocks. A block stays within one write unit even if every message is locked, so it holds about
+ * 34 messages; its payload is cut at 64 KB, so that a receive of one message does not read megabytes.
  */
 
 /** A message with the offset of its sequence number from the first of its send. */

@@ -29,8 +29,8 @@ export async function putPayloads(
 
 /**
  * Releases the payload of a block whose last slot was removed: deletes the payload, or removes one reference if other
- * blocks share it; the last reference deletes it. The references are a set, so removing one twice is removing it once: a
- * lost answer or a crash may leave garbage, but never a block without its payload.
+ * blocks share it; the last reference deletes it. The references are a set, so removing one twice is removing it once:
+ * a lost answer or a crash may leave garbage, but never a block without its payload.
  */
 export async function releasePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
   const { reference, sharedIn, sharedAs } = place;

@@ -60,8 +60,8 @@ async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
 }
 
 /**
- * One page of a log's blocks in order, and the sort key at which to continue; `next` is absent at the end. Sort keys are
- * within the log, without the prefix of its session.
+ * One page of a log's blocks in order, and the sort key at which to continue; `next` is absent at the end. Sort keys
+ * are within the log, without the prefix of its session.
  */
 export async function readBlocks(
   context: Pick<StoreContext, 'table'>,

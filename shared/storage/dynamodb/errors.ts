@@ -73,8 +73,8 @@ export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value>
 }
 
 /**
- * Runs work after something was stored: any failure becomes ServiceTimeout, because a refusal would say that nothing was
- * stored.
+ * Runs work after something was stored: any failure becomes ServiceTimeout, because a refusal would say that nothing
+ * was stored.
  */
 export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> {
   try {

@@ -4,8 +4,8 @@ import type { Written } from './requests.ts';
 import type { ItemKey, Table } from './table.ts';
 
 /**
- * The outcome of a write. If it is unknown, reads the item and reports a refusal after a try that may have taken effect;
- * that costs one read unit. Throws the write's error if the read fails too.
+ * The outcome of a write. If it is unknown, reads the item and reports a refusal after a try that may have taken
+ * effect; that costs one read unit. Throws the write's error if the read fails too.
  */
 export async function orLookedUp(
   table: Table,

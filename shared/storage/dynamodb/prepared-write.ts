@@ -119,8 +119,8 @@ function transacted(written: Written): Transacted {
 }
 
 /**
- * Writes an item under a key that nothing else uses. It is not repeated after a lost answer, since a repeated write could
- * restore a block whose messages were completed meanwhile.
+ * Writes an item under a key that nothing else uses. It is not repeated after a lost answer, since a repeated write
+ * could restore a block whose messages were completed meanwhile.
  */
 export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' }, { once: true });

@@ -24,7 +24,10 @@ export interface TableOptions extends RetryTiming {
 
 type Stored = Record<string, AttributeValue>;
 
-/** The outcome of a conditional write: done, with the item that `ReturnValues` asks for, or the item for which its condition failed. */
+/**
+ * The outcome of a conditional write: done, with the item that `ReturnValues` asks for, or the item for which its
+ * condition failed.
+ */
 export type Written<Item = Stored> =
   | { readonly done: true; readonly item: Item | undefined }
   | {

@@ -29,7 +29,10 @@ export interface RetryTiming {
   readonly random: RandomSource;
 }
 
-/** Pauses before a retry: a few ms with jitter, doubling; not before the first try. Throws ServiceBusy after `triesMax` tries. */
+/**
+ * Pauses before a retry: a few ms with jitter, doubling; not before the first try. Throws ServiceBusy after `triesMax`
+ * tries.
+ */
 export async function pauseBeforeRetry(
   { scheduler, random }: RetryTiming,
   tries: number,

@@ -83,8 +83,8 @@ export function keyOfItem({ pk, sk }: Item): ItemKey {
 }
 
 /**
- * One DynamoDB table, with the requests that this project uses. A failed condition returns the item. Throws as `Requests`
- * says.
+ * One DynamoDB table, with the requests that this project uses. A failed condition returns the item. Throws as
+ * `Requests` says.
  */
 export class Table {
   readonly name: string;
@@ -140,8 +140,8 @@ export class Table {
   }
 
   /**
-   * One page of a collection between two sort keys, in key order; `next` = the sort key at which to continue, undefined at
-   * the end.
+   * One page of a collection between two sort keys, in key order; `next` = the sort key at which to continue, undefined
+   * at the end.
    */
   async range(
     collection: string,

@@ -6,9 +6,9 @@ interface Watchable {
 }
 
 /**
- * Watches the tries of one write. The SDK repeats a request after a lost answer, so a write may take effect twice, or be
- * refused because it took effect before. A write that must not be repeated is sent `once`: after a try with an unknown
- * outcome the next try fails, so that no copy of it can restore what other processes have removed.
+ * Watches the tries of one write. The SDK repeats a request after a lost answer, so a write may take effect twice, or
+ * be refused because it took effect before. A write that must not be repeated is sent `once`: after a try with an
+ * unknown outcome the next try fails, so that no copy of it can restore what other processes have removed.
  */
 export class WriteTries {
   readonly #once: boolean;

@@ -22,8 +22,8 @@ interface Uses {
 }
 
 /**
- * Remembers uses of entities with AutoDeleteOnIdle, and stores them now and then. Sends are not stored here, because the
- * partition's header has the time of the last send.
+ * Remembers uses of entities with AutoDeleteOnIdle, and stores them now and then. Sends are not stored here, because
+ * the partition's header has the time of the last send.
  */
 export class DynamoActivity implements Activity {
   readonly #settings: ActivitySettings;

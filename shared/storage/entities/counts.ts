@@ -15,8 +15,8 @@ import { readAllSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 
 /**
- * Counts what is stored by reading it, so a count costs nothing until it is asked for. Expired messages count until they
- * are removed, and the bytes of a block that lost some of its messages are estimated.
+ * Counts what is stored by reading it, so a count costs nothing until it is asked for. Expired messages count until
+ * they are removed, and the bytes of a block that lost some of its messages are estimated.
  */
 export class DynamoCounts implements EntityCounts {
   readonly #table: DocumentTable;

@@ -23,8 +23,8 @@ export class EntityChanges {
   }
 
   /**
-   * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown outcome,
-   * because a client that repeats the call and gets the answer that the change is made relies on it.
+   * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown
+   * outcome, because a client that repeats the call and gets the answer that the change is made relies on it.
    */
   async changeEverywhere(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
@@ -46,8 +46,8 @@ export class EntityChanges {
   }
 
   /**
-   * Whether a transaction took effect. After an unknown outcome, `isThere` reads whether it did. Throws ServiceTimeout if
-   * that fails too.
+   * Whether a transaction took effect. After an unknown outcome, `isThere` reads whether it did. Throws ServiceTimeout
+   * if that fails too.
    */
   async commit(
     writes: readonly DocumentWrite[],

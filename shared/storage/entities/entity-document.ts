@@ -22,8 +22,8 @@ export function newHeaders(messagesTable: string, entity: Entity): readonly Docu
 }
 
 /**
- * The write that makes the creation of a subscription depend on its topic, whose item is `at`. `any` = the topic exists;
- * `first` = and it never had a subscription, which this write ends.
+ * The write that makes the creation of a subscription depend on its topic, whose item is `at`. `any` = the topic
+ * exists; `first` = and it never had a subscription, which this write ends.
  */
 export function topicCheck(
   at: { readonly TableName: string; readonly Key: ItemKey },

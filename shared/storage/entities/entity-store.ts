@@ -214,8 +214,8 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   /**
-   * Removes an entity unless it was used after `idleSince` (epoch ms), which the same write checks. False = it was used,
-   * or is gone already.
+   * Removes an entity unless it was used after `idleSince` (epoch ms), which the same write checks. False = it was
+   * used, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     return await this.changes.changeAndForget(entity.key, () =>

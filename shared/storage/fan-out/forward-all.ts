@@ -15,8 +15,9 @@ const PAGES_MAX = 200;
 
 /**
  * Forwards the messages of a log: those stored before its entity had ForwardTo, or dead letters of an entity with
- * ForwardDeadLetteredMessagesTo. Each block is one transaction with the blocks that it becomes, so no message is ever in
- * both places or in neither. Expired messages are dead-lettered or dropped. True = there are more than one call forwards.
+ * ForwardDeadLetteredMessagesTo. Each block is one transaction with the blocks that it becomes, so no message is ever
+ * in both places or in neither. Expired messages are dead-lettered or dropped. True = there are more than one call
+ * forwards.
  */
 export async function forwardAll(
   context: StoreContext,

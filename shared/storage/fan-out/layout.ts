@@ -37,8 +37,8 @@ const ALONE_MAX = 4;
 
 /**
  * Writes payloads and returns the blocks that refer to them. Only subscriptions of one topic share payloads, and these
- * belong to the topic, so that deleting another entity cannot delete them. `peer` = the owner of the turns, the same for
- * all steps of an operation.
+ * belong to the topic, so that deleting another entity cannot delete them. `peer` = the owner of the turns, the same
+ * for all steps of an operation.
  */
 export async function layOut(
   context: StoreContext,
@@ -194,8 +194,8 @@ function wholePieces(encoded: Uint8Array): readonly Uint8Array[] {
 const PIECE_BYTES = 380 * 1024;
 
 /**
- * Whether a log's part of a chunk fits into its block if it is encoded alone. A part that many logs have is encoded once.
- * The whole chunk is known not to fit.
+ * Whether a log's part of a chunk fits into its block if it is encoded alone. A part that many logs have is encoded
+ * once. The whole chunk is known not to fit.
  */
 function aloneFitting({ compression }: StoreContext, chunk: Chunk) {
   const encoded = new Map<string, Promise<Uint8Array>>();

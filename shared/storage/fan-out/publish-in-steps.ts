@@ -38,10 +38,11 @@ interface StartWrites {
 const GRACE_PERIOD_MS = 60_000;
 
 /**
- * Publishes messages that need more than one transaction. It writes the progress first, as prepared, and then the intent.
- * The publication starts when the progress changes from prepared to no step done. After the grace period, the sweep
- * deletes a progress that is still prepared, on that condition: a delayed sender can then never start, and a publication
- * that has started is always completed. False = the source of the messages has changed. Throws NothingStored.
+ * Publishes messages that need more than one transaction. It writes the progress first, as prepared, and then the
+ * intent. The publication starts when the progress changes from prepared to no step done. After the grace period, the
+ * sweep deletes a progress that is still prepared, on that condition: a delayed sender can then never start, and a
+ * publication that has started is always completed. False = the source of the messages has changed. Throws
+ * NothingStored.
  */
 export async function publishInSteps(
   context: StoreContext,
@@ -89,7 +90,9 @@ function newIntent(
   return { pk: { S: logKey(owner) }, sk: { S: sk }, d: { B: compressed } };
 }
 
-/** Packs items as one MessagePack array, a few in each turn, since there may be very many. Throws MessageSizeExceeded. */
+/**
+ * Packs items as one MessagePack array, a few in each turn, since there may be very many. Throws MessageSizeExceeded.
+ */
 async function packed(
   items: readonly Item[],
   workTurns: Pick<WorkTurns, 'next'>,

@@ -24,8 +24,8 @@ const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 const PAGE_BLOCKS_MAX = 100;
 
 /**
- * Returns messages in order of their numbers, in any state, without locking them: active, locked, deferred and scheduled
- * ones, and expired ones that were not cleaned up yet.
+ * Returns messages in order of their numbers, in any state, without locking them: active, locked, deferred and
+ * scheduled ones, and expired ones that were not cleaned up yet.
  */
 export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();

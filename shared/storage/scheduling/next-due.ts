@@ -81,9 +81,9 @@ export async function readDues(
 }
 
 /**
- * Stores the due time of a scheduled message in the header, in this process and in the due-work index. Due work is added
- * for the earliest due time that is still ahead, from which the sweep continues; the process that stored it may have
- * crashed before it added the work. A due time in the past may be a late write without due work.
+ * Stores the due time of a scheduled message in the header, in this process and in the due-work index. Due work is
+ * added for the earliest due time that is still ahead, from which the sweep continues; the process that stored it may
+ * have crashed before it added the work. A due time in the past may be a late write without due work.
  */
 export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
   const readAt = context.dueTimes.now();

@@ -71,9 +71,9 @@ export async function setState(
 }
 
 /**
- * Each state has a stamp, the time or just above the previous stamp, and only replaces a state with a lower one, so that
- * a late copy of an earlier write cannot replace a later state. If the stored stamp is not lower, the state is written
- * again with a higher one: this call is still under way, so it may be the last one.
+ * Each state has a stamp, the time or just above the previous stamp, and only replaces a state with a lower one, so
+ * that a late copy of an earlier write cannot replace a later state. If the stored stamp is not lower, the state is
+ * written again with a higher one: this call is still under way, so it may be the last one.
  */
 async function writeState(
   context: StoreContext,

@@ -28,9 +28,10 @@ import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
 /**
- * Sends and settles, all or nothing, by one DynamoDB transaction. It reads the blocks first, so that a lost lock stops it
- * before anything is stored. Then it takes numbers and stores payloads. Each block with settled messages is one write in
- * the transaction, on the condition that their locks are live; changes to other messages of the block do not matter.
+ * Sends and settles, all or nothing, by one DynamoDB transaction. It reads the blocks first, so that a lost lock stops
+ * it before anything is stored. Then it takes numbers and stores payloads. Each block with settled messages is one
+ * write in the transaction, on the condition that their locks are live; changes to other messages of the block do not
+ * matter.
  */
 export async function transact(
   context: StoreContext,

@@ -8,8 +8,8 @@ import { GARBAGE_AFTER } from '../schema/tables.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
- * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats the
- * request gets the same answer.
+ * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats
+ * the request gets the same answer.
  *
  *     h  fingerprint of the request      x   until when it is kept, epoch ms
  *     o  outcomes, JSON                  gc  the same in seconds, for the table's own expiry
