@@ -27,7 +27,7 @@ export async function deleteMessages(
   }
   if (sessionId !== undefined) {
     const log = sessionLog(entity, sessionId);
-    const lock = await dependencies.sessions.lockStateOf(log);
+    const lock = await dependencies.sessions.lockState(log);
     return await dependencies.messages.removeBefore(log, request, sessionPolicy(entity, log, lock));
   }
   const policy = policyOf(entity, path.subQueue, 0);

@@ -157,7 +157,7 @@ async function logAt(
   }
   // If the number is one of another partition than the session's, no message of the session is found there.
   const log = { ...sessionLog(entity, sessionId), partition };
-  return { log, policy: sessionPolicy(entity, log, await dependencies.sessions.lockStateOf(log)) };
+  return { log, policy: sessionPolicy(entity, log, await dependencies.sessions.lockState(log)) };
 }
 
 function notInSession(): BrokerError {

@@ -34,7 +34,7 @@ export interface SessionStore {
    */
   acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined>;
   /** The state of a session's lock now. */
-  lockStateOf(session: Log): Promise<SessionLockState>;
+  lockState(session: Log): Promise<SessionLockState>;
   /** The same for the holder of the lock. */
   held(session: Log, token: Uint8Array): Promise<SessionLockState>;
   /** Renews the lock; returns its new end, epoch ms. */

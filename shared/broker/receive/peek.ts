@@ -81,7 +81,7 @@ async function peekSession(
   const from = splitSequenceNumber(fromSequenceNumber ?? sequenceNumberOf(log.partition, 0n));
   // All numbers of another partition are lower, or all are higher.
   if (from.partition > log.partition) return [];
-  const { rules } = sessionPolicy(entity, log, await dependencies.sessions.lockStateOf(log));
+  const { rules } = sessionPolicy(entity, log, await dependencies.sessions.lockState(log));
   const { messages } = await dependencies.messages.peek(log, {
     from: from.partition < log.partition ? 0n : from.sequence,
     maxMessages: Math.min(maxMessages, LIMITS.peekMessages),

@@ -30,10 +30,7 @@ import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settle
 
 /** Operations on messages inside a session. */
 
-/**
- * Throws InvalidOperation for a session id at an entity without sessions, and for none at an entity that requires one;
- * ArgumentError for one that is too long.
- */
+/** Throws InvalidOperation unless there is a session id exactly where one is required; ArgumentError for a long one. */
 export function requireSessionFits(
   entity: Entity,
   path: EntityPath,
@@ -130,7 +127,7 @@ export async function settleInSession(
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
   const log = sessionLog(entity, sessionId);
-  const lock = await dependencies.sessions.lockStateOf(log);
+  const lock = await dependencies.sessions.lockState(log);
   const outcomes: SettlementOutcome[] = [];
   const admitted = settlements.flatMap(({ lockToken, action }, place) => {
     try {

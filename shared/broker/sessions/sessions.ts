@@ -116,7 +116,7 @@ export async function renewSession(
   path: EntityPath,
   session: SessionHandle,
 ): Promise<SessionLock> {
-  const { entity, log, token } = await readHandle(dependencies, path, session);
+  const { entity, log, token } = await locate(dependencies, path, session);
   const lockedUntil = await dependencies.sessions.renew(log, token, entity.description.lockMs);
   return { ...session, lockedUntil };
 }
@@ -127,7 +127,7 @@ export async function releaseSession(
   path: EntityPath,
   session: SessionHandle,
 ): Promise<void> {
-  const { log, token } = await readHandle(dependencies, path, session);
+  const { log, token } = await locate(dependencies, path, session);
   await dependencies.sessions.release(log, token);
 }
 
@@ -137,7 +137,7 @@ export async function sessionState(
   path: EntityPath,
   session: SessionHandle,
 ): Promise<Uint8Array | undefined> {
-  const { log, token } = await readHandle(dependencies, path, session);
+  const { log, token } = await locate(dependencies, path, session);
   return await dependencies.sessions.state(log, token);
 }
 
@@ -151,15 +151,11 @@ export async function setSessionState(
   if (state !== undefined && state.byteLength > LIMITS.sessionStateBytes) {
     throw stateTooLarge(state.byteLength);
   }
-  const { log, token } = await readHandle(dependencies, path, session);
+  const { log, token } = await locate(dependencies, path, session);
   await dependencies.sessions.setState(log, token, state);
 }
 
-async function readHandle(
-  dependencies: BrokerDependencies,
-  path: EntityPath,
-  session: SessionHandle,
-) {
+async function locate(dependencies: BrokerDependencies, path: EntityPath, session: SessionHandle) {
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, session.sessionId);
   const log = sessionLog(entity, session.sessionId);

@@ -164,7 +164,7 @@ async function heldSessionOf(
   settlements: readonly TransactedSettlement[],
 ): Promise<Pick<TransactedSettlements, 'log' | 'policy'>> {
   const log = sessionLog(entity, sessionId);
-  const lock = await dependencies.sessions.lockStateOf(log);
+  const lock = await dependencies.sessions.lockState(log);
   const lockId = lock.holder?.lockId;
   for (const { token, action, place } of settlements) {
     requireInSession(action);

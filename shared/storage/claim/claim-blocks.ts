@@ -131,20 +131,19 @@ export async function take(
   const { context, log, request, now } = receive;
   let { block } = target;
   let slots = target.slots;
-  let mayHaveHappened = false;
+  let isUncertain = false;
   const { session } = request.rules;
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
     // After the session's lock has ended, another receiver may hold the session and its messages.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
-      throw mayHaveHappened ? unknownOutcome() : sessionLockLost();
-    const written: Written = await nextTry(mayHaveHappened, write(receive, block, slots, how));
+      throw isUncertain ? unknownOutcome() : sessionLockLost();
+    const written: Written = await nextTry(isUncertain, write(receive, block, slots, how));
     if (written.done)
       return how.kind === 'remove' ? { block, slots } : changed(block, slots, how.change);
     const current = written.old && fromBlockItem(written.old);
-    mayHaveHappened ||= written.mayHaveHappened;
+    isUncertain ||= written.isUncertain;
     // The earlier write may have removed them.
-    if (how.kind === 'remove' && mayHaveHappened && isNoneLeft(current, slots))
-      throw unknownOutcome();
+    if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
     block = { ...current, payload: block.payload };
     // The earlier write of this claim took effect: the locks are ours.
@@ -152,17 +151,17 @@ export async function take(
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
     // A late copy of the write may still arrive. Writing the same slots again makes its condition fail.
-    if (mayHaveHappened && slots.every((slot) => free.includes(slot))) continue;
+    if (isUncertain && slots.every((slot) => free.includes(slot))) continue;
     // Dead letters count no deliveries, so a message that was returned looks unchanged to a late copy of a
     // removal.
-    if (mayHaveHappened && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();
-    mayHaveHappened = false;
+    if (isUncertain && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();
+    isUncertain = false;
     slots =
       session === undefined
         ? pickAtRandom(context, free, target.slots.length)
         : free.slice(0, target.slots.length);
   }
-  if (mayHaveHappened) throw unknownOutcome();
+  if (isUncertain) throw unknownOutcome();
   return undefined;
 }
 

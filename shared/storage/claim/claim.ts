@@ -237,9 +237,8 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
   );
   // A missing payload means that another receiver took the message meanwhile.
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
-    const got = loaded.has(target.block)
-      ? await take(inTurn, target, { kind: 'remove' })
-      : undefined;
+    const how = { kind: 'remove' } as const;
+    const got = loaded.has(target.block) ? await take(inTurn, target, how) : undefined;
     return got && { ...got, now: inTurn.now };
   });
   context.sizeEstimate.noteRemoval(log);

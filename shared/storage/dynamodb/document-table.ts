@@ -27,7 +27,7 @@ export interface DocumentsWritten {
   /** The positions of the writes whose conditions failed; empty = the transaction took effect. */
   readonly refused: readonly number[];
   /** An earlier try may have taken effect, its answer lost, so a refusal proves nothing. */
-  readonly mayHaveHappened: boolean;
+  readonly isUncertain: boolean;
 }
 
 /** The outcome of a conditional write of one document, with the document that `ReturnValues` asks for. */
@@ -35,7 +35,7 @@ export interface DocumentWritten {
   readonly done: boolean;
   readonly document: Document | undefined;
   /** As in `DocumentsWritten`. */
-  readonly mayHaveHappened: boolean;
+  readonly isUncertain: boolean;
 }
 
 /**
@@ -73,11 +73,7 @@ export class DocumentTable {
   }
 
   /** The same eventually consistent, at half the price; `after` = the sort key after which to start. */
-  async *allEventually(
-    collection: string,
-    prefix?: string,
-    after?: string,
-  ): AsyncGenerator<Document> {
+  async *allStale(collection: string, prefix?: string, after?: string): AsyncGenerator<Document> {
     const start = after === undefined ? undefined : { pk: collection, sk: after };
     yield* this.#pages(collection, prefix, false, start);
   }
@@ -160,8 +156,8 @@ export class DocumentTable {
     const outcome = await this.#requests.transact(writes.length, (tries) =>
       this.#client.send(tries.watch(new TransactWriteCommand(input))),
     );
-    if (outcome.done) return { refused: [], mayHaveHappened: false };
-    return { refused: [...outcome.refused.keys()], mayHaveHappened: outcome.mayHaveHappened };
+    if (outcome.done) return { refused: [], isUncertain: false };
+    return { refused: [...outcome.refused.keys()], isUncertain: outcome.isUncertain };
   }
 
   async #write(
@@ -169,7 +165,7 @@ export class DocumentTable {
   ): Promise<DocumentWritten> {
     const written = await this.#requests.write(send);
     return written.done
-      ? { done: true, document: written.item, mayHaveHappened: false }
-      : { done: false, document: undefined, mayHaveHappened: written.mayHaveHappened };
+      ? { done: true, document: written.item, isUncertain: false }
+      : { done: false, document: undefined, isUncertain: written.isUncertain };
   }
 }

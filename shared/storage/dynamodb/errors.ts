@@ -44,12 +44,8 @@ export function toBrokerError(error: unknown): BrokerError {
 }
 
 /** The error for a database that is busy, so that nothing was done. */
-export function databaseBusy(cause: unknown): BrokerError {
-  return serviceBusy('The service is busy. Wait a moment and try again.', {
-    cause,
-    subCode: '50009',
-  });
-}
+export const databaseBusy = (cause: unknown): BrokerError =>
+  serviceBusy('The service is busy. Wait a moment and try again.', { cause, subCode: '50009' });
 
 function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -85,11 +81,8 @@ export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> 
 }
 
 /** Runs one try of a write. If the outcome of an earlier try is unknown, a failure becomes an unknown outcome too. */
-export async function nextTry<Value>(
-  mayHaveHappened: boolean,
-  work: Promise<Value>,
-): Promise<Value> {
-  return await (mayHaveHappened ? afterStoring(work) : work);
+export async function nextTry<Value>(isUncertain: boolean, work: Promise<Value>): Promise<Value> {
+  return await (isUncertain ? afterStoring(work) : work);
 }
 
 /** Whether an error means that the work may or may not have been done. */
@@ -107,8 +100,8 @@ export function unknownOutcome(cause?: unknown): BrokerError {
 }
 
 /** The error of a write: an unknown outcome if an earlier try may have taken effect. */
-export function orUnknown({ mayHaveHappened }: WriteTries, error: unknown): unknown {
-  return mayHaveHappened ? unknownOutcome(error) : error;
+export function orUnknown({ isUncertain }: WriteTries, error: unknown): unknown {
+  return isUncertain ? unknownOutcome(error) : error;
 }
 
 /**
@@ -117,8 +110,8 @@ export function orUnknown({ mayHaveHappened }: WriteTries, error: unknown): unkn
  */
 export function decided(outcome: {
   readonly done: boolean;
-  readonly mayHaveHappened?: boolean;
+  readonly isUncertain?: boolean;
 }): boolean {
-  if (!outcome.done && outcome.mayHaveHappened === true) throw unknownOutcome();
+  if (!outcome.done && outcome.isUncertain === true) throw unknownOutcome();
   return outcome.done;
 }

@@ -17,5 +17,5 @@ export async function orLookedUp(
   if (!isUnknownOutcome(written.error)) throw written.error;
   const looked = await outcomeOf(table.get(key, { consistent: true }));
   if ('error' in looked) throw written.error;
-  return { done: false, old: looked.value, mayHaveHappened: true };
+  return { done: false, old: looked.value, isUncertain: true };
 }

@@ -28,7 +28,7 @@ export type Outcome =
       /** The prepared writes with a failed condition, each with the item as it is. */
       readonly refused: ReadonlyMap<PreparedWrite, Item | undefined>;
       /** An earlier try may have taken effect, its answer lost. */
-      readonly mayHaveHappened: boolean;
+      readonly isUncertain: boolean;
     };
 
 /** Runs prepared writes as one request, all or none; announces what they store, and cleans up. */
@@ -40,7 +40,7 @@ export async function run(table: Table, prepared: readonly PreparedWrite[]): Pro
       table,
       prepared.flatMap(({ writes }) => writes),
     );
-    isRefused = !outcome.done && !outcome.mayHaveHappened;
+    isRefused = !outcome.done && !outcome.isUncertain;
   } finally {
     for (const one of isRefused ? [] : prepared) await one.announce?.();
   }
@@ -55,7 +55,7 @@ export async function run(table: Table, prepared: readonly PreparedWrite[]): Pro
     const owner = owners[position];
     if (owner !== undefined) refused.set(owner, item);
   }
-  return { done: false, refused, mayHaveHappened: outcome.mayHaveHappened };
+  return { done: false, refused, isUncertain: outcome.isUncertain };
 }
 
 /**
@@ -111,11 +111,8 @@ async function writeAlone(table: Table, write: Write): Promise<Transacted> {
 
 function transacted(written: Written): Transacted {
   if (written.done) return { done: true };
-  return {
-    done: false,
-    refused: new Map([[0, written.old]]),
-    mayHaveHappened: written.mayHaveHappened,
-  };
+  const { old, isUncertain } = written;
+  return { done: false, refused: new Map([[0, old]]), isUncertain };
 }
 
 /**

@@ -34,7 +34,7 @@ export type Written<Item = Stored> =
       readonly done: false;
       readonly old: Stored | undefined;
       /** An earlier try of this write may have been carried out, its answer lost. */
-      readonly mayHaveHappened: boolean;
+      readonly isUncertain: boolean;
     };
 
 /** The outcome of a transaction: done, or the items whose conditions failed, by position. */
@@ -44,7 +44,7 @@ export type Transacted =
       readonly done: false;
       readonly refused: ReadonlyMap<number, Stored | undefined>;
       /** An earlier try may have been carried out, its answer lost. */
-      readonly mayHaveHappened: boolean;
+      readonly isUncertain: boolean;
     };
 
 /**
@@ -91,7 +91,7 @@ export class Requests {
         return { done: true, item: Attributes };
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, old: error.Item, mayHaveHappened: tries.mayHaveHappened };
+          return { done: false, old: error.Item, isUncertain: tries.isUncertain };
         }
         if (isConflict(error)) continue;
         throw orUnknown(tries, error);
@@ -110,11 +110,11 @@ export class Requests {
         return { done: true };
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
-        const { mayHaveHappened } = tries;
+        const { isUncertain } = tries;
         const refused = refusedItems(error);
-        if (refused.size > 0) return { done: false, refused, mayHaveHappened };
+        if (refused.size > 0) return { done: false, refused, isUncertain };
         // The next command would have another token, and could undo what was done since the first took effect.
-        if (mayHaveHappened) throw unknownOutcome(error);
+        if (isUncertain) throw unknownOutcome(error);
         if (!isTransient(error)) throw toBrokerError(error);
       }
     }

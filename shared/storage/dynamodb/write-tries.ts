@@ -12,29 +12,29 @@ interface Watchable {
  */
 export class WriteTries {
   readonly #once: boolean;
-  #mayHaveHappened = false;
+  #isUncertain = false;
 
   constructor({ once }: { readonly once: boolean }) {
     this.#once = once;
   }
 
   /** Whether an earlier try of this write may have taken effect. */
-  get mayHaveHappened(): boolean {
-    return this.#mayHaveHappened;
+  get isUncertain(): boolean {
+    return this.#isUncertain;
   }
 
   /** Watches the tries of a request; returns the request. */
   watch<Command extends object>(command: Command): Command {
     (command as unknown as Watchable).middlewareStack.add(
       (next) => async (args) => {
-        if (this.#once && this.#mayHaveHappened) throw new SentBefore();
+        if (this.#once && this.#isUncertain) throw new SentBefore();
         try {
           const answer = await next(args);
           // If the answer is lost after this step, the SDK sends the request again.
-          this.#mayHaveHappened = true;
+          this.#isUncertain = true;
           return answer;
         } catch (error) {
-          this.#mayHaveHappened ||= !isRefusal(error);
+          this.#isUncertain ||= !isRefusal(error);
           throw error;
         }
       },

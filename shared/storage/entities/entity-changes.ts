@@ -26,10 +26,10 @@ export class EntityChanges {
    * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown
    * outcome, because a client that repeats the call and gets the answer that the change is made relies on it.
    */
-  async changeEverywhere(key: string, change: () => Promise<boolean>): Promise<boolean> {
+  async everywhere(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
     try {
-      isRefused = !(await this.changeAndForget(key, change));
+      isRefused = !(await this.here(key, change));
       return !isRefused;
     } finally {
       if (!isRefused) await this.#settings.leasesEnded();
@@ -37,7 +37,7 @@ export class EntityChanges {
   }
 
   /** Makes a change and drops the old state from this process's caches; other processes may use it for a lease. */
-  async changeAndForget(key: string, change: () => Promise<boolean>): Promise<boolean> {
+  async here(key: string, change: () => Promise<boolean>): Promise<boolean> {
     try {
       return await change();
     } finally {
@@ -46,22 +46,19 @@ export class EntityChanges {
   }
 
   /**
-   * Whether a transaction took effect. After an unknown outcome, `isThere` reads whether it did. Throws ServiceTimeout
+   * Whether a transaction took effect. After an unknown outcome, `isDone` reads whether it did. Throws ServiceTimeout
    * if that fails too.
    */
-  async commit(
-    writes: readonly DocumentWrite[],
-    isThere: () => Promise<boolean>,
-  ): Promise<boolean> {
+  async commit(writes: readonly DocumentWrite[], isDone: () => Promise<boolean>): Promise<boolean> {
     const written = await outcomeOf(this.#settings.table.transact(writes));
     if ('error' in written) {
       if (!isUnknownOutcome(written.error)) throw written.error;
-      const looked = await outcomeOf(isThere());
+      const looked = await outcomeOf(isDone());
       if ('error' in looked || !looked.value) throw written.error;
       return true;
     }
-    const { refused, mayHaveHappened } = written.value;
-    return refused.length === 0 || (mayHaveHappened && (await isThere()));
+    const { refused, isUncertain } = written.value;
+    return refused.length === 0 || (isUncertain && (await isDone()));
   }
 }
 

@@ -116,7 +116,7 @@ export class DynamoEntityStore implements EntityStore {
       this.changes.commit([...writes, ...also], isThere);
     const isCreated =
       place.topic === undefined
-        ? await this.changes.changeAndForget(key, () => write([]))
+        ? await this.changes.here(key, () => write([]))
         : await this.#subscribe(key, place.topic, write);
     if (!isCreated) throw await this.#whyNotCreated(key);
     return entity;
@@ -132,9 +132,8 @@ export class DynamoEntityStore implements EntityStore {
     const at = { TableName: table.name, Key: topLevelKey(namespace, topic.key) };
     const create = (which: 'first' | 'any') => () => write([topicCheck(at, topic, which)]);
     // No process remembers the subscriptions of a topic that never had one, so no lease has to end.
-    const isFirst =
-      topic.neverSubscribed && (await this.changes.changeAndForget(topic.key, create('first')));
-    return isFirst || (await this.changes.changeEverywhere(key, create('any')));
+    const isFirst = topic.neverSubscribed && (await this.changes.here(topic.key, create('first')));
+    return isFirst || (await this.changes.everywhere(key, create('any')));
   }
 
   async #whyNotCreated(key: string): Promise<BrokerError> {
@@ -186,9 +185,7 @@ export class DynamoEntityStore implements EntityStore {
       ...more,
     ];
     const isThere = async () => isSame(await this.read(entity.key), changed);
-    if (
-      !(await this.changes.changeEverywhere(entity.key, () => this.changes.commit(writes, isThere)))
-    ) {
+    if (!(await this.changes.everywhere(entity.key, () => this.changes.commit(writes, isThere)))) {
       throw await this.#whyNotReplaced(entity);
     }
     return changed;
@@ -206,7 +203,7 @@ export class DynamoEntityStore implements EntityStore {
     let current: Entity | undefined = entity;
     for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
       const seen = current;
-      if (await this.changes.changeEverywhere(key, () => this.#remove(seen, now, ANY_TIME))) return;
+      if (await this.changes.everywhere(key, () => this.#remove(seen, now, ANY_TIME))) return;
       // The entity was purged meanwhile, so there are more messages to delete than were read.
       current = await this.read(key);
     }
@@ -218,9 +215,7 @@ export class DynamoEntityStore implements EntityStore {
    * used, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.changes.changeAndForget(entity.key, () =>
-      this.#remove(entity, now, idleSince),
-    );
+    return await this.changes.here(entity.key, () => this.#remove(entity, now, idleSince));
   }
 
   async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {

@@ -20,7 +20,7 @@ export async function* listEntities(
   if (after !== undefined) yield* restOfTopic(table, namespace, after);
   const top = after === undefined ? undefined : (splitSubscriptionKey(after)?.topic ?? after);
   const start = top === undefined ? undefined : topLevelKey(namespace, top).sk;
-  for await (const document of table.allEventually(namespace, TOP_LEVEL_PREFIX, start)) {
+  for await (const document of table.allStale(namespace, TOP_LEVEL_PREFIX, start)) {
     const entity = fromDocument(document);
     yield entity;
     if (entity.description.kind === 'topic') yield* listSubscriptions(table, namespace, entity.id);
@@ -47,7 +47,7 @@ export async function* listSubscriptions(
   topicId: string,
   after?: string,
 ): AsyncGenerator<Entity> {
-  for await (const document of table.allEventually(
+  for await (const document of table.allStale(
     subscriptionsOf(namespace, topicId),
     undefined,
     after,

@@ -81,7 +81,7 @@ export class DynamoRuleStore implements RuleStore {
       },
     };
     const isGone = async () => (await this.read(subscription, name)) === undefined;
-    const isRemoved = await this.#entities.changes.changeEverywhere(subscription.key, () =>
+    const isRemoved = await this.#entities.changes.everywhere(subscription.key, () =>
       this.#entities.changes.commit([removal], isGone),
     );
     if (!isRemoved) throw notFound(subscription, name);
@@ -94,7 +94,7 @@ export class DynamoRuleStore implements RuleStore {
         await this.read(subscription, stored.rule.name),
         ruleOf(toDocument(stored)),
       );
-    return this.#entities.changes.changeEverywhere(subscription.key, () =>
+    return this.#entities.changes.everywhere(subscription.key, () =>
       this.#entities.changes.commit([this.#put(subscription, stored, condition)], isThere),
     );
   }

@@ -147,7 +147,7 @@ async function begin(
   const outcome = await run(table, [...conditions, ...removal, progress]);
   requireConditions(outcome, conditions);
   if (outcome.done) return 'begun';
-  if (outcome.mayHaveHappened) {
+  if (outcome.isUncertain) {
     // An earlier try of the same write may have taken effect; the progress shows it.
     const done = await afterStoring(progressOf(table, intent));
     if (done === undefined || done === PREPARED) throw unknownOutcome();

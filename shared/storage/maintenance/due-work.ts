@@ -108,7 +108,7 @@ async function deadLetterLapsedOf(
     await deadLetterLapsed(context, log, policy);
     return;
   }
-  const { holder } = await sessions.lockStateOf(log);
+  const { holder } = await sessions.lockState(log);
   // The lock was renewed; look again when it ends.
   if (holder !== undefined) await context.addDueWork(log, holder.lockedUntil);
   else await sessions.deadLetterLapsedIn(log, policy);

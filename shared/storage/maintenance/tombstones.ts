@@ -34,7 +34,7 @@ const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfi
 export async function clearTombstones(run: SweepRun): Promise<void> {
   const { documents, namespace } = run.dependencies;
   let left = ITEMS_MAX;
-  for await (const document of documents.allEventually(tombstonesCollection(namespace))) {
+  for await (const document of documents.allStale(tombstonesCollection(namespace))) {
     if (left <= 0 || run.isOver('tombstones')) return;
     const tombstone = document as unknown as StoredTombstone;
     await run.attempt(
@@ -173,7 +173,7 @@ async function clearRules(
   prefix?: string,
 ): Promise<number> {
   let cleared = 0;
-  for await (const document of documents.allEventually(rulesOf(namespace, topicId), prefix)) {
+  for await (const document of documents.allStale(rulesOf(namespace, topicId), prefix)) {
     await documents.delete({ pk: String(document['pk']), sk: String(document['sk']) });
     cleared++;
   }
@@ -183,18 +183,15 @@ async function clearRules(
 /** Removes a topic's rules and subscriptions; each subscription gets a tombstone for its messages. */
 async function removeChildren(
   dependencies: SweepDependencies,
-  tombstone: Tombstone,
+  { entity: topic, partitions }: Tombstone,
   limit: number,
 ): Promise<number> {
   const { context, documents, namespace, clock } = dependencies;
   let done = 0;
-  for await (const document of documents.allEventually(
-    subscriptionsOf(namespace, tombstone.entity.id),
-  )) {
+  for await (const document of documents.allStale(subscriptionsOf(namespace, topic.id))) {
     if (done >= limit) return done;
     const { pk, sk, ...entity } = document;
     const id = String(entity['id']);
-    const { partitions } = tombstone;
     // The tombstone first: a crash in between only writes it twice.
     const child = { removedAt: clock.now(), entity, partitions };
     await documents.put({ pk: tombstonesCollection(namespace), sk: id, ...child });
@@ -203,5 +200,5 @@ async function removeChildren(
     await documents.delete({ pk: String(pk), sk: String(sk) });
     done++;
   }
-  return done + (await clearRules(dependencies, tombstone.entity.id));
+  return done + (await clearRules(dependencies, topic.id));
 }

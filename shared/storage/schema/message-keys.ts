@@ -22,8 +22,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <entity>.y<name>                    y                            batch decisions
  *     <namespace>.z<id>                   z                            transaction records
  *
- * In an entity with sessions, `/<session>/` precedes the keys of live and deferred blocks. `<log>` is m (main), d
- * (dead-letter) or t (transfer dead-letter). `<sequence>`, `<due>` and `<instant>` are 12 hex digits.
+ * With sessions, `/<session>/` precedes the keys of live and deferred blocks. `<log>` is m (main), d (dead-letter) or
+ * t (transfer dead-letter). `<sequence>`, `<due>` and `<instant>` are 12 hex digits.
  */
 
 const LETTERS = { main: 'm', deadLetter: 'd', transferDeadLetter: 't' } as const satisfies Record<
@@ -133,7 +133,7 @@ export function parseBlockSortKey(fullKey: string): { section: BlockSection; seq
 export const FIRST_BLOCK = 'b';
 export const LAST_BLOCK = 'bg';
 /** Sorts after the blocks of all sections of a log. */
-export const AFTER_ALL_SECTIONS = 'z';
+export const AFTER_SECTIONS = 'z';
 
 /** What tells when a scheduled block comes due; due times sort as their keys do. */
 export function dueSortKey(dueAt: number, sequence: bigint): string {

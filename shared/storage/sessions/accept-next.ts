@@ -23,10 +23,10 @@ import {
 import { isEmptySession } from './release.ts';
 import {
   liveLock,
-  lockStateFrom,
   readSession,
   type Session,
   type SessionLock,
+  toLockState,
 } from './session-item.ts';
 
 const PAGE_LISTINGS = 25;
@@ -210,7 +210,7 @@ async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
     return false;
   }
   const { policy } = request;
-  const rules = { ...policy.rules, session: lockStateFrom(known, session, now) };
+  const rules = { ...policy.rules, session: toLockState(known, session, now) };
   if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
   if (isRemovable(entry, known, now)) await forget(context, session, entry, known);
   return false;

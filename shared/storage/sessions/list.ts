@@ -6,7 +6,7 @@ import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
-  AFTER_ALL_SECTIONS,
+  AFTER_SECTIONS,
   FIRST_READY,
   logKey,
   sessionOf,
@@ -15,7 +15,7 @@ import {
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { addReady, readReady } from './ready-index.ts';
-import { lockStateFrom, parseSession, readSession } from './session-item.ts';
+import { parseSession, readSession, toLockState } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
 /** Sort keys of sessions begin with a slash; this sorts after all of them. */
@@ -80,9 +80,7 @@ async function* withMessages(
     }
     const next: string | undefined = page.next;
     const isRest = next !== undefined && sessionOf(next) === found;
-    from = isRest
-      ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_ALL_SECTIONS}`
-      : next;
+    from = isRest ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_SECTIONS}` : next;
   }
 }
 
@@ -118,7 +116,7 @@ async function isActive(
 ): Promise<boolean> {
   const log = inSession(partition, sessionId);
   const now = clock.now();
-  const session = lockStateFrom(await readSession(table, log), log, now);
+  const session = toLockState(await readSession(table, log), log, now);
   const { free, nextFreeAt } = surveyBlock(block, { ...rules, session }, now);
   return free.length > 0 || nextFreeAt !== undefined;
 }
@@ -148,7 +146,7 @@ export async function readAllSessions(
   let stateBytes = 0;
   for await (const item of itemsOf(context, sessionsCollection(partition))) {
     const session = parseSession(item);
-    locks.set(sessionOf(keyOf(item)) ?? '', lockStateFrom(session, partition, now));
+    locks.set(sessionOf(keyOf(item)) ?? '', toLockState(session, partition, now));
     stateBytes += session.state?.bytes ?? 0;
   }
   return { locks, stateBytes };

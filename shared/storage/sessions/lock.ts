@@ -14,10 +14,10 @@ import type { StoreContext } from '../store-context.ts';
 import { deleteLockEntry, newLockEntry, putLockEntry } from './ready-index.ts';
 import {
   liveLock,
-  lockStateFrom,
   parseSession,
   readSession,
   type Session,
+  toLockState,
   whileHeld,
 } from './session-item.ts';
 
@@ -118,7 +118,7 @@ export async function held(
   const known = await readSession(context.table, session);
   const now = context.clock.now();
   requireHeld(known, session, token, now);
-  return lockStateFrom(known, session, now);
+  return toLockState(known, session, now);
 }
 
 /** Renews the lock and returns its end, epoch ms. One write unit. Throws SessionLockLost. */

@@ -10,7 +10,7 @@ import { readBlocks } from '../blocks/read-blocks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
-import { AFTER_ALL_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
+import { AFTER_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
 import { addReady, deleteLockEntry } from './ready-index.ts';
@@ -39,10 +39,7 @@ export async function release(
   }
 }
 
-/**
- * Adds the session to the index if it has messages. `forgotten` = the id of the released lock if the session's item was
- * deleted; it is then stored again, because a message that arrived meanwhile may have been received under that lock.
- */
+/** Adds the session if it has messages. They may have been received under a `forgotten` lock, whose id no item has. */
 async function addIfMessagesLeft(
   context: StoreContext,
   session: Log,
@@ -83,7 +80,7 @@ function requireGone(
   { clock }: StoreContext,
 ): void {
   if (written.done) return;
-  if (!written.mayHaveHappened) throw sessionLockLost();
+  if (!written.isUncertain) throw sessionLockLost();
   const lock = written.old && liveLock(parseSession(written.old), session, clock.now());
   if (lock !== undefined && isSame(lock.token, token)) throw unknownOutcome();
 }
@@ -142,7 +139,7 @@ async function unlock(
         ExpressionAttributeValues: values,
       }),
     );
-    if (written.done || written.mayHaveHappened) return { written, isForgotten: true };
+    if (written.done || written.isUncertain) return { written, isForgotten: true };
   }
   const released = await remembered(context, session, [...known.released, lockIdOf(token)]);
   const releasing = table.update(sessionKey(session), {
@@ -167,7 +164,7 @@ async function remembered(
   if (lockIds.length <= RELEASED_MAX) return lockIds;
   const { blocks, next } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
-    to: AFTER_ALL_SECTIONS,
+    to: AFTER_SECTIONS,
     limit: LEFT_BLOCKS_MAX,
     consistent: true,
   });
@@ -184,7 +181,7 @@ async function remembered(
 export async function isEmptySession(context: StoreContext, session: Log): Promise<boolean> {
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
-    to: AFTER_ALL_SECTIONS,
+    to: AFTER_SECTIONS,
     limit: 1,
     consistent: true,
   });

@@ -97,7 +97,7 @@ export function liveLock({ lock }: Session, log: Log, now: number): SessionLock 
 }
 
 /** The state of a session's lock at `now`, as its item shows it. */
-export function lockStateFrom(session: Session, log: Log, now: number): SessionLockState {
+export function toLockState(session: Session, log: Log, now: number): SessionLockState {
   const lock = liveLock(session, log, now);
   const { released } = session;
   if (lock === undefined) return { released };

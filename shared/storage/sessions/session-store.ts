@@ -11,7 +11,7 @@ import { addMissingSessions, listSessions } from './list.ts';
 import { accept, held, renewSession } from './lock.ts';
 import { readReady } from './ready-index.ts';
 import { release } from './release.ts';
-import { lockStateFrom, readSession } from './session-item.ts';
+import { readSession, toLockState } from './session-item.ts';
 import { setState, state } from './state.ts';
 
 /** How many sessions with ended locks are read before a dead-letter queue is. */
@@ -27,7 +27,7 @@ export interface SweptSessionStore extends SessionStore {
 
 const VERBS = {
   accept,
-  lockStateOf,
+  lockState,
   held,
   renew: renewSession,
   release,
@@ -51,11 +51,8 @@ export function createSessionStore(context: StoreContext): SweptSessionStore {
   };
 }
 
-async function lockStateOf(
-  { table, clock }: StoreContext,
-  session: Log,
-): Promise<SessionLockState> {
-  return lockStateFrom(await readSession(table, session), session, clock.now());
+async function lockState({ table, clock }: StoreContext, session: Log): Promise<SessionLockState> {
+  return toLockState(await readSession(table, session), session, clock.now());
 }
 
 async function deadLetterLapsedSessions(
@@ -87,6 +84,6 @@ async function deadLetterLapsedIn(
   session: Log,
   policy: LogPolicy,
 ): Promise<boolean> {
-  const rules = { ...policy.rules, session: await lockStateOf(context, session) };
+  const rules = { ...policy.rules, session: await lockState(context, session) };
   return await deadLetterLapsed(context, session, { ...policy, rules });
 }

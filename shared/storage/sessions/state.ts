@@ -84,22 +84,22 @@ async function writeState(
   const now = context.clock.now();
   const { condition, values } = whileHeld(token, session, now);
   let stamp = now;
-  let mayHaveHappened = false;
+  let isUncertain = false;
   for (let tries = 0; ; tries++) {
-    await nextTry(mayHaveHappened, pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX));
+    await nextTry(isUncertain, pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX));
     const stamped = { ...values, ':stamp': { N: String(stamp) } };
     const writing = context.table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
       ReturnValues: 'ALL_OLD',
       ...change(state.bytes, state.reference, stamped),
     });
-    const written: Written = await nextTry(mayHaveHappened, writing);
+    const written: Written = await nextTry(isUncertain, writing);
     if (written.done || written.old === undefined) return written;
-    mayHaveHappened ||= written.mayHaveHappened;
+    isUncertain ||= written.isUncertain;
     const { lock } = parseSession(written.old);
     const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
-    if (!isHeld || current < stamp) return { ...written, mayHaveHappened: mayHaveHappened };
+    if (!isHeld || current < stamp) return { ...written, isUncertain: isUncertain };
     stamp = current + 1;
   }
 }

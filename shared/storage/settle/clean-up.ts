@@ -14,7 +14,7 @@ import { releasePayload } from '../blocks/payloads.ts';
 import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
 import type { Leftover } from '../claim/choice.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
-import { lockStateFrom, readSession } from '../sessions/session-item.ts';
+import { readSession, toLockState } from '../sessions/session-item.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type MoveOut, moveOut } from './move.ts';
 
@@ -55,7 +55,7 @@ async function judgeAgain(
   if (log.sessionId === undefined || isHolder || !isAnyOver) return { policy, leftovers };
   const known = await readSession(table, log);
   const now = clock.now();
-  const rules = { ...policy.rules, session: lockStateFrom(known, log, now) };
+  const rules = { ...policy.rules, session: toLockState(known, log, now) };
   const again = leftovers.map(({ block, survey }) => {
     const { exhausted, expired } = surveyBlock(block, rules, now);
     return {

@@ -65,7 +65,7 @@ export async function moveOut(
 ): Promise<Outcome> {
   const changes = removals.map(removed);
   const move = await prepareMove(context, log, block, moves, changes);
-  if (move === undefined) return { done: false, refused: new Map(), mayHaveHappened: false };
+  if (move === undefined) return { done: false, refused: new Map(), isUncertain: false };
   return await run(context.table, [move]);
 }
 

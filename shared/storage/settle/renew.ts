@@ -34,10 +34,7 @@ export async function renew(
 }
 
 /** A lock to renew, and its place in the request. */
-interface PlacedToken {
-  readonly place: number;
-  readonly token: LockToken;
-}
+type PlacedToken = { readonly place: number; readonly token: LockToken };
 
 interface Renewal {
   /** Epoch ms. */

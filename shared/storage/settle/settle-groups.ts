@@ -11,16 +11,14 @@ import type { ItemKey } from '../dynamodb/table.ts';
 /** A settlement and its place in the request. */
 export type BlockSettlement = TokenSettlement & { readonly place: number };
 
-interface WithToken {
-  readonly token: LockToken;
-}
+type WithToken = { readonly token: LockToken };
 
 /** Tries while other processes change the same block. */
 export const SETTLE_TRIES_MAX = 10;
 
 /**
- * Groups settlements or renewals by block. A message that is named more than once, for example by an old and a live token, has its
- * further mentions in later rounds, because one write can change a slot only once.
+ * Groups settlements or renewals by block. A message that is named more than once, for example by an old and a live
+ * token, has its further mentions in later rounds, because one write can change a slot only once.
  */
 export function roundsByBlock<Item extends WithToken>(
   items: readonly Item[],

@@ -77,19 +77,19 @@ async function settleInPlace(
 ): Promise<readonly BlockSettlement[]> {
   const now = context.clock.now();
   let pending = group;
-  let mayHaveHappened = false;
+  let isUncertain = false;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
     const writing = write(context, log, pending, isLast, policy.rules, now);
-    const written: Written = await nextTry(mayHaveHappened, writing);
+    const written: Written = await nextTry(isUncertain, writing);
     if (written.done) {
       await settled(context, log, pending, isLast, written, policy);
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
     // An earlier try may still take effect.
-    mayHaveHappened ||= written.mayHaveHappened;
-    const before = mayHaveHappened ? wereSettledBefore(pending, block) : 'no';
+    isUncertain ||= written.isUncertain;
+    const before = isUncertain ? wereSettledBefore(pending, block) : 'no';
     if (before === 'unknown') throw unknownOutcome();
     if (block === undefined) return [];
     if (before === 'yes') {
@@ -103,7 +103,7 @@ async function settleInPlace(
     isLast = completesAll(pending, block.slots.size);
   }
   if (pending.length === 0) return [];
-  throw mayHaveHappened ? unknownOutcome() : blockKeptChanging();
+  throw isUncertain ? unknownOutcome() : blockKeptChanging();
 }
 
 /**

@@ -49,7 +49,7 @@ export async function transact(
     await noteDueAgain(context, sends);
     return attempt.outcomes;
   }
-  if (outcome.mayHaveHappened) throw unknownOutcome();
+  if (outcome.isUncertain) throw unknownOutcome();
   const { record, session } = attempt;
   const answer = record && outcome.refused.get(record);
   if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);

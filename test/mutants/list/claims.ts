@@ -46,7 +46,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a receive-and-delete whose answer was lost believes that another receiver was faster',
     room: 'storage',
-    find: "if (how.kind === 'remove' && mayHaveHappened && isNoneLeft(current, slots)) throw unknownOutcome();",
+    find: "if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();",
     replace: '',
     harm: 'A message is removed, and the receive is answered empty or with other messages.',
     needs: 'Receive-and-delete whose answers from the database are lost.',
@@ -54,7 +54,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a claim of unknown outcome is not written again for the same messages',
     room: 'storage',
-    find: 'if (mayHaveHappened && slots.every((slot) => free.includes(slot))) continue;',
+    find: 'if (isUncertain && slots.every((slot) => free.includes(slot))) continue;',
     replace: '',
     harm: 'A late copy removes, or locks, a message that nobody is told of.',
     needs:

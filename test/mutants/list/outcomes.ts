@@ -22,7 +22,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'an unknown outcome is told as a failed condition',
     room: 'storage',
-    find: 'if (!outcome.done && outcome.mayHaveHappened === true) throw unknownOutcome();',
+    find: 'if (!outcome.done && outcome.isUncertain === true) throw unknownOutcome();',
     replace: '',
     harm: 'An act of an operator that was carried out is told as "there is none to be had".',
     needs: 'Deletes and broken locks by sequence number whose answers are lost.',
@@ -30,7 +30,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'an unknown outcome is told as busy',
     room: 'storage',
-    find: 'return mayHaveHappened ? unknownOutcome(error) : error;',
+    find: 'return isUncertain ? unknownOutcome(error) : error;',
     replace: 'return error;',
     harm: '`ServiceBusy` for a write that was carried out.',
     needs:
@@ -47,9 +47,9 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a transaction is repeated with a new token although its outcome is unknown',
     room: 'storage',
-    find: `if (refused.size > 0) return { done: false, refused, mayHaveHappened };
-      if (mayHaveHappened) throw unknownOutcome(error);`,
-    replace: 'if (refused.size > 0) return { done: false, refused, mayHaveHappened };',
+    find: `if (refused.size > 0) return { done: false, refused, isUncertain };
+      if (isUncertain) throw unknownOutcome(error);`,
+    replace: 'if (refused.size > 0) return { done: false, refused, isUncertain };',
     harm: 'Messages are stored twice, or their locks and removals are undone.',
     needs:
       'A transaction whose first try is late or unheard and whose second try meets another transaction: publications to one session of a subscription, batches of several blocks.',
@@ -74,7 +74,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a removal of a dead letter of which nothing was heard is not told as unknown',
     room: 'storage',
-    find: "if (mayHaveHappened && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();",
+    find: "if (isUncertain && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();",
     replace: '',
     harm: 'A dead letter is gone, though its receiver was told that there is none.',
     needs:
@@ -83,7 +83,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a removal in a session of which nothing was heard is told as a lost lock',
     room: 'storage',
-    find: 'throw mayHaveHappened ? unknownOutcome() : sessionLockLost();',
+    find: 'throw isUncertain ? unknownOutcome() : sessionLockLost();',
     replace: 'throw sessionLockLost();',
     harm: 'A message is gone, though its receiver was told that nothing was done.',
     needs:

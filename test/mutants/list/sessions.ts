@@ -57,7 +57,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release of unknown outcome is told as a lost lock',
     room: 'storage',
-    find: 'if (!written.mayHaveHappened) throw sessionLockLost();',
+    find: 'if (!written.isUncertain) throw sessionLockLost();',
     replace: 'throw sessionLockLost();',
     harm: '`SessionLockLost` for a live lock, and messages that accepting the next session never finds.',
     needs: 'Releases, with messages left, whose answers from the database are lost.',

@@ -19,12 +19,12 @@ const fails = async () => {
 
 test('a change with an unknown outcome waits until all leases have ended, since it may have been made', async () => {
   const { calls, changes } = start();
-  await assert.rejects(changes.changeEverywhere('q', fails));
+  await assert.rejects(changes.everywhere('q', fails));
   assert.deepEqual(calls, ['forget q', 'leases ended']);
 });
 
 test('a refused change waits for no lease', async () => {
   const { calls, changes } = start();
-  assert.equal(await changes.changeEverywhere('q', async () => false), false);
+  assert.equal(await changes.everywhere('q', async () => false), false);
   assert.deepEqual(calls, ['forget q']);
 });

@@ -40,7 +40,7 @@ test('after a failed condition nothing is stored, all writes clean up, and the r
   const free = prepared('free', [put('0'), put('1')], calls);
   const taken = prepared('taken', [put('2', ABSENT)], calls);
   const outcome = await run(table, [free, taken]);
-  assert.ok(!outcome.done && !outcome.mayHaveHappened);
+  assert.ok(!outcome.done && !outcome.isUncertain);
   assert.deepEqual([...outcome.refused.keys()], [taken]);
   assert.deepEqual(database.query(), ['2']);
   assert.deepEqual(calls, ['free refused', 'taken refused']);

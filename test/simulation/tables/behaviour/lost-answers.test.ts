@@ -125,7 +125,7 @@ test('WriteTries sees each try of a write and can refuse the next one', async ()
   await assert.rejects(client.send(put), { name: 'SentBefore' });
 
   assert.equal(network.requests.length, 1);
-  assert.equal(tries.mayHaveHappened, true);
+  assert.equal(tries.isUncertain, true);
 });
 
 test('a refusal is thrown at once, and WriteTries then knows that the write was not applied', async () => {
@@ -144,7 +144,7 @@ test('a refusal is thrown at once, and WriteTries then knows that the write was 
   });
 
   assert.equal(network.requests.length, 1);
-  assert.equal(tries.mayHaveHappened, false);
+  assert.equal(tries.isUncertain, false);
 });
 
 test('the failure is thrown after the last try', async () => {
