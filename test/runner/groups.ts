@@ -31,11 +31,11 @@ const FOLDERS: readonly Folder[] = [
   { prefix: 'test/interop/gateway/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/simulation/', filesPerProcess: 4, engine: 'judge' },
   { prefix: 'test/spec/', filesPerProcess: 14, engine: 'judge' },
+  { prefix: 'test/hostile/', filesPerProcess: 8, engine: 'quick' },
   { prefix: 'test/model/', filesPerProcess: 4, engine: 'quick' },
   { prefix: 'test/processes/', filesPerProcess: 1, engine: 'quick' },
   { prefix: 'test/interop/', filesPerProcess: 6, engine: 'quick' },
   { prefix: 'test/cdk/', filesPerProcess: 10, engine: 'quick' },
-  { prefix: 'test/hostile/', filesPerProcess: 8, engine: 'quick' },
   { prefix: 'test/', filesPerProcess: 14, engine: 'judge' },
 ];
 
