@@ -17,8 +17,8 @@ import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 const AT_ONCE = 4;
 
 /**
- * Shows messages; see `Broker.peek`. It locks nothing and counts no delivery, but first moves messages that are
- * overdue to move (semantics D2).
+ * Shows messages; see `Broker.peek`. It locks nothing and counts no delivery. In a dead-letter queue it first moves in
+ * messages of the main queue whose last lock expired (semantics D2).
  */
 export async function peek(
   dependencies: BrokerDependencies,
