@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import { type Configuration, simulate } from '../../../bench/simulate/experiment.ts';
 import { DEFAULT_QUOTAS, RAISED_QUOTAS } from '../../../bench/simulate/quotas.ts';
 import { extrapolatedRow, rowOf } from '../../../bench/simulate/verdict.ts';
+import { isMore } from '../../runner/more.ts';
 
 const DURATION = { warmUpMs: 1500, measuredMs: 1000 };
 /** The warm-up is long enough to deliver the backlog of the cold starts. */
-const SETTLED = { warmUpMs: 5000, measuredMs: 2500 };
+const SETTLED = isMore()
+  ? { warmUpMs: 5000, measuredMs: 2500 }
+  : { warmUpMs: 2500, measuredMs: 1000 };
 const SEED = 'test';
 const SINGLES: Configuration = {
   isPartitioned: false,
