@@ -162,5 +162,5 @@ export function guidBytes(text: string): Uint8Array {
  */
 export function swapGuid(bytes: Uint8Array): Uint8Array {
   const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
-  return Uint8Array.from(order, (place) => bytes[place] ?? 0);
+  return Uint8Array.from(order, (position) => bytes[position] ?? 0);
 }

@@ -198,9 +198,9 @@ function timeToLive(header: ListFields, properties: ListFields): number | undefi
 
 /** Returns the fields of the properties section that the fields of `Message` do not restore. */
 function amqpOnlyProperties(properties: ListFields): readonly (AmqpValue | undefined)[] {
-  return Object.values(PROPERTY).map((place) => {
-    const value = properties.at(place);
-    switch (place) {
+  return Object.values(PROPERTY).map((position) => {
+    const value = properties.at(position);
+    switch (position) {
       case PROPERTY.messageId:
       case PROPERTY.correlationId:
         return value?.type === 'string' ? undefined : value;

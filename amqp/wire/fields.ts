@@ -3,7 +3,7 @@ import { DecodeError } from './wire-error.ts';
 
 const UINT_MAX = 0xffff_ffff;
 
-/** The fields of a described list, by place; what is left out at the end is null. */
+/** The fields of a described list, by position; what is left out at the end is null. */
 export class ListFields {
   readonly #values: readonly AmqpValue[];
 
@@ -14,41 +14,41 @@ export class ListFields {
     this.#values = value.value.value;
   }
 
-  /** The value at a place; undefined for null. */
-  at(place: number): AmqpValue | undefined {
-    const value = this.#values[place];
+  /** The value at a position; undefined for null. */
+  at(position: number): AmqpValue | undefined {
+    const value = this.#values[position];
     return value?.type === 'null' ? undefined : value;
   }
 
-  text(place: number): string | undefined {
-    return textOf(this.at(place));
+  text(position: number): string | undefined {
+    return textOf(this.at(position));
   }
 
-  number(place: number): number | undefined {
-    return numberOf(this.at(place));
+  number(position: number): number | undefined {
+    return numberOf(this.at(position));
   }
 
   /** A number from 0 on, of whichever type. Throws DecodeError for one that the field cannot have. */
-  uint(place: number, max = UINT_MAX): number | undefined {
-    const number = this.number(place);
+  uint(position: number, max = UINT_MAX): number | undefined {
+    const number = this.number(position);
     if (number !== undefined && (number < 0 || number > max)) {
       throw new DecodeError('a number is out of its range');
     }
     return number;
   }
 
-  flag(place: number): boolean {
-    const value = this.at(place);
+  flag(position: number): boolean {
+    const value = this.at(position);
     return value?.type === 'boolean' && value.value;
   }
 
-  ulong(place: number): bigint | undefined {
-    const value = this.at(place);
+  ulong(position: number): bigint | undefined {
+    const value = this.at(position);
     return value?.type === 'ulong' ? value.value : undefined;
   }
 
-  octets(place: number): Uint8Array | undefined {
-    const value = this.at(place);
+  octets(position: number): Uint8Array | undefined {
+    const value = this.at(position);
     return value?.type === 'binary' ? value.value : undefined;
   }
 }

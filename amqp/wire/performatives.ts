@@ -21,12 +21,12 @@ const UBYTE_MAX = 0xff;
 /** How the fields of one type are read from a list and written to it. */
 interface FieldType<Type> {
   /** Undefined = absent or of another type. Throws DecodeError for a value that the field cannot have. */
-  readonly read: (fields: ListFields, place: number) => Type | undefined;
+  readonly read: (fields: ListFields, position: number) => Type | undefined;
   readonly write: (value: Type) => AmqpValue;
 }
 
 interface Optional<Type> extends FieldType<Type> {
-  readonly place: number;
+  readonly position: number;
 }
 
 interface Mandatory<Type> extends Optional<Type> {
@@ -34,45 +34,48 @@ interface Mandatory<Type> extends Optional<Type> {
   readonly missing: string;
 }
 
-const optional = <Type>(place: number, type: FieldType<Type>): Optional<Type> => ({
+const optional = <Type>(position: number, type: FieldType<Type>): Optional<Type> => ({
   ...type,
-  place,
+  position,
 });
 const mandatory = <Type>(
-  place: number,
+  position: number,
   type: FieldType<Type>,
   missing = 'a mandatory field is missing',
-): Mandatory<Type> => ({ ...type, place, missing });
+): Mandatory<Type> => ({ ...type, position, missing });
 
-const TEXT: FieldType<string> = { read: (fields, place) => fields.text(place), write: str };
-const UINT: FieldType<number> = { read: (fields, place) => fields.uint(place), write: uint };
+const TEXT: FieldType<string> = { read: (fields, position) => fields.text(position), write: str };
+const UINT: FieldType<number> = { read: (fields, position) => fields.uint(position), write: uint };
 const USHORT: FieldType<number> = { ...UINT, write: ushort };
 const UBYTE: FieldType<number> = {
-  read: (fields, place) => fields.uint(place, UBYTE_MAX),
+  read: (fields, position) => fields.uint(position, UBYTE_MAX),
   write: ubyte,
 };
-const ULONG: FieldType<bigint> = { read: (fields, place) => fields.ulong(place), write: ulong };
+const ULONG: FieldType<bigint> = {
+  read: (fields, position) => fields.ulong(position),
+  write: ulong,
+};
 const BINARY: FieldType<Uint8Array> = {
-  read: (fields, place) => fields.octets(place),
+  read: (fields, position) => fields.octets(position),
   write: binary,
 };
 /** False where it is absent. */
-const FLAG: FieldType<boolean> = { read: (fields, place) => fields.flag(place), write: bool };
+const FLAG: FieldType<boolean> = { read: (fields, position) => fields.flag(position), write: bool };
 const ROLE: FieldType<'sender' | 'receiver'> = {
-  read: (fields, place) => (fields.flag(place) ? 'receiver' : 'sender'),
+  read: (fields, position) => (fields.flag(position) ? 'receiver' : 'sender'),
   write: (role) => bool(role === 'receiver'),
 };
 /** Left as it is, for instance the described list of a terminus, which may be of several kinds. */
 const VALUE: FieldType<AmqpValue> = {
-  read: (fields, place) => fields.at(place),
+  read: (fields, position) => fields.at(position),
   write: (value) => value,
 };
 const STATE = {
-  read: (fields: ListFields, place: number) => readDeliveryState(fields.at(place)),
+  read: (fields: ListFields, position: number) => readDeliveryState(fields.at(position)),
   write: writeDeliveryState,
 };
 const ERROR = {
-  read: (fields: ListFields, place: number) => readError(fields.at(place)),
+  read: (fields: ListFields, position: number) => readError(fields.at(position)),
   write: writeError,
 };
 
@@ -209,8 +212,8 @@ export function readPerformative(value: AmqpValue): Performative {
   if (kind === undefined) throw new DecodeError('a frame says something unknown');
   const fields = new ListFields(value);
   const performative: Record<string, unknown> = { kind };
-  for (const [name, { read, place, missing }] of FIELDS[kind]) {
-    const field = read(fields, place);
+  for (const [name, { read, position, missing }] of FIELDS[kind]) {
+    const field = read(fields, position);
     if (field !== undefined) performative[name] = field;
     else if (missing !== undefined) throw new DecodeError(missing);
   }
@@ -219,14 +222,14 @@ export function readPerformative(value: AmqpValue): Performative {
 
 /**
  * Encodes a performative as the described list it is. It has all of its fields: the official Python
- * client reads them by place, and fails where those at the end are left out.
+ * client reads them by position, and fails where those at the end are left out.
  */
 export function writePerformative(performative: Performative): AmqpValue {
   const { kind } = performative;
   const values = new Array<AmqpValue>(PERFORMATIVES[kind].length).fill(NULL);
-  for (const [name, { write, place }] of FIELDS[kind]) {
+  for (const [name, { write, position }] of FIELDS[kind]) {
     const field = performative[name as keyof Performative];
-    if (field !== undefined) values[place] = write(field as never);
+    if (field !== undefined) values[position] = write(field as never);
   }
   return described(CODE[kind], list(values));
 }

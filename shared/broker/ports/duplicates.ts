@@ -51,14 +51,14 @@ export type DeduplicationCondition = {
   | {
       readonly kind: 'message';
       readonly key: string;
-      /** The place of the message among the candidates. */
-      readonly place: number;
+      /** The index of the message among the candidates. */
+      readonly index: number;
       /** The attempt whose record this one may replace: its batch was given up. */
       readonly replaces: string | undefined;
     }
   | {
       readonly kind: 'batch';
-      /** The places of the duplicates among the candidates. */
+      /** The indexes of the duplicates among the candidates. */
       readonly duplicates: readonly number[];
     }
 );

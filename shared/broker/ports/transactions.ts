@@ -30,8 +30,8 @@ export interface TransactionStore {
 
 /** A settlement in a transaction. */
 export interface TransactedSettlement {
-  /** Its place among the operations. */
-  readonly place: number;
+  /** Its index among the operations. */
+  readonly operationIndex: number;
   readonly token: LockToken;
   readonly action: SettlementAction | { readonly kind: 'renew' };
 }

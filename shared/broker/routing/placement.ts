@@ -36,8 +36,8 @@ export function placesFor(
   dependencies: BrokerDependencies,
   entity: Entity,
   messages: readonly Message[],
-): readonly { readonly place: Placement; readonly messages: readonly Message[] }[] {
-  const groups = new Map<number | undefined, { place: Placement; messages: Message[] }>();
+): readonly { readonly placement: Placement; readonly messages: readonly Message[] }[] {
+  const groups = new Map<number | undefined, { placement: Placement; messages: Message[] }>();
   const { description } = entity;
   for (const message of messages) {
     const isKeyless = partitionsOf(entity) === 1 || description.kind === 'subscription';
@@ -45,7 +45,7 @@ export function placesFor(
     const name = key === undefined ? undefined : partitionOfKey(key, partitionsOf(entity));
     const group = groups.get(name);
     if (group === undefined) {
-      groups.set(name, { place: placeFor(dependencies, entity, key), messages: [message] });
+      groups.set(name, { placement: placeFor(dependencies, entity, key), messages: [message] });
     } else group.messages.push(message);
   }
   return [...groups.values()];

@@ -209,8 +209,8 @@ async function enter(
   messages: readonly Message[],
 ): Promise<readonly LogBatch[]> {
   const arrived = await Promise.all(
-    placesFor(dependencies, target, messages).map(({ place, messages: together }) =>
-      enterAt(dependencies, target, place, together),
+    placesFor(dependencies, target, messages).map(({ placement, messages: together }) =>
+      enterAt(dependencies, target, placement, together),
     ),
   );
   return arrived.flat();
@@ -222,14 +222,14 @@ async function enterAt(
   first: Placement,
   messages: readonly Message[],
 ): Promise<readonly LogBatch[]> {
-  let place = first;
+  let placement = first;
   for (;;) {
     try {
       return await countingAttempt(dependencies, (counting) =>
-        route(counting, target, messages, 'forwarded', place.partition),
+        route(counting, target, messages, 'forwarded', placement.partition),
       );
     } catch (error) {
-      place = placeAfter(dependencies, target, place, error);
+      placement = placeAfter(dependencies, target, placement, error);
     }
   }
 }

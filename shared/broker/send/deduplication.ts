@@ -22,8 +22,8 @@ export function detectionOf(
 ): Detection | undefined {
   if (!settings.requiresDuplicateDetection) return undefined;
   const keys = new Map<Message, string>();
-  for (const [place, message] of messages.entries()) {
-    const sent = outgoing[place];
+  for (const [index, message] of messages.entries()) {
+    const sent = outgoing[index];
     const key = sent && duplicateKeyOf(sent, settings);
     if (key !== undefined) keys.set(message, key);
   }
@@ -57,7 +57,7 @@ export function newMessages(
   messages: readonly Message[],
   reservation: Reservation | undefined,
 ): readonly Message[] {
-  return messages.filter((_, place) => reservation?.standings[place]?.kind !== 'duplicate');
+  return messages.filter((_, index) => reservation?.standings[index]?.kind !== 'duplicate');
 }
 
 /** Whether a write failed because the condition of this reservation was refused. */

@@ -69,8 +69,8 @@ async function sendTo(
   const { messages, detection, settings } = await admit(dependencies, entity, outgoing);
   // Only a MessageId from the sender is a key, not a generated one.
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
-  const place = placeFor(dependencies, entity, key);
-  const sending = { entity, place, detection, now: dependencies.clock.now() };
+  const placement = placeFor(dependencies, entity, key);
+  const sending = { entity, placement, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
   const numbers = storesMessages(entity)

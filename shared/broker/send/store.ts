@@ -12,7 +12,7 @@ import { type Detection, isRefused, newMessages, reserve } from './deduplication
 /** The state of one send. */
 export interface Sending {
   readonly entity: Entity;
-  readonly place: Placement;
+  readonly placement: Placement;
   readonly detection: Detection | undefined;
   /** Epoch ms: one instant decides for all messages which of them are scheduled. */
   readonly now: number;
@@ -38,11 +38,11 @@ export async function store(
   write: Write,
 ): Promise<ReadonlyMap<Message, bigint | undefined>> {
   const { entity, detection } = sending;
-  let { place } = sending;
+  let { placement } = sending;
   let reservation = await reserve(dependencies, detection, messages);
   for (;;) {
     const fresh = newMessages(messages, reservation);
-    const to = { partition: place.partition, condition: reservation?.condition };
+    const to = { partition: placement.partition, condition: reservation?.condition };
     try {
       const stored = fresh.length === 0 ? [] : await write(dependencies, sending, to, fresh);
       if (reservation !== undefined) await dependencies.messages.confirm(reservation);
@@ -56,7 +56,7 @@ export async function store(
       if (isRefused(error, reservation)) {
         reservation = await reserve(dependencies, detection, messages, reservation);
       } else {
-        place = placeAfter(dependencies, entity, place, error);
+        placement = placeAfter(dependencies, entity, placement, error);
       }
     }
   }

@@ -129,17 +129,17 @@ export async function settleInSession(
   const log = sessionLog(entity, sessionId);
   const lock = await dependencies.sessions.lockState(log);
   const outcomes: SettlementOutcome[] = [];
-  const admitted = settlements.flatMap(({ lockToken, action }, place) => {
+  const admitted = settlements.flatMap(({ lockToken, action }, index) => {
     try {
       requireAction(path, action);
       if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
       const token = parseLockToken(lockToken);
       const lockId = lock.holder?.lockId;
       if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();
-      return [{ place, settlement: { token, action } }];
+      return [{ index, settlement: { token, action } }];
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
-      outcomes[place] = { lockToken, refusal: asSessionLockLost(error) };
+      outcomes[index] = { lockToken, refusal: asSessionLockLost(error) };
       return [];
     }
   });
@@ -148,10 +148,10 @@ export async function settleInSession(
     admitted.map(({ settlement }) => settlement),
     sessionPolicy(entity, log, lock),
   );
-  for (const [i, { place }] of admitted.entries()) {
+  for (const [i, { index }] of admitted.entries()) {
     const refusal = refusals[i];
-    const lockToken = settlements[place]?.lockToken ?? '';
-    outcomes[place] =
+    const lockToken = settlements[index]?.lockToken ?? '';
+    outcomes[index] =
       refusal === undefined ? { lockToken } : { lockToken, refusal: asSessionLockLost(refusal) };
   }
   const actions = settlements.map(({ action }) => action);

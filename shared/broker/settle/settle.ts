@@ -72,7 +72,7 @@ export async function renewLocks(
 }
 
 interface Admitted<Item> {
-  readonly place: number;
+  readonly index: number;
   readonly token: LockToken;
   readonly item: Item;
 }
@@ -88,13 +88,13 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
 ): Promise<readonly (Outcome & { readonly lockToken: string })[]> {
   const outcomes: (Outcome | { readonly refusal: BrokerError })[] = [];
   const groups = new Map<number, Admitted<Item>[]>();
-  for (const [place, item] of items.entries()) {
+  for (const [index, item] of items.entries()) {
     try {
       const token = admit(item);
-      addTo(groups, token.partition, { place, token, item });
+      addTo(groups, token.partition, { index, token, item });
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
-      outcomes[place] = { refusal: error };
+      outcomes[index] = { refusal: error };
     }
   }
   const failures: BrokerError[] = [];
@@ -102,22 +102,22 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
     Array.from(groups, async ([partition, admitted]) => {
       try {
         const done = await work(partition, admitted);
-        for (const [i, { place }] of admitted.entries()) {
+        for (const [i, { index }] of admitted.entries()) {
           const outcome = done[i];
           assert(outcome !== undefined, 'every item has an outcome');
-          outcomes[place] = outcome;
+          outcomes[index] = outcome;
         }
       } catch (error) {
         if (!(error instanceof BrokerError)) throw error;
         failures.push(error);
-        for (const { place } of admitted) outcomes[place] = { refusal: error };
+        for (const { index } of admitted) outcomes[index] = { refusal: error };
       }
     }),
   );
   // A failed partition must not hide what the others did; the call fails only if all of them fail.
   const [failure] = failures;
   if (failure !== undefined && failures.length === groups.size) throw failure;
-  return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
+  return items.map(({ lockToken }, index) => ({ lockToken, ...(outcomes[index] as Outcome) }));
 }
 
 /**

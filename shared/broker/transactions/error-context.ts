@@ -2,12 +2,12 @@ import { BrokerError } from '../../domain/broker-error.ts';
 
 /** Does the part of a transaction that belongs to one operation; a refusal then names that operation. */
 export async function inOperation<Value>(
-  place: number,
+  operationIndex: number,
   work: () => Value | Promise<Value>,
 ): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof BrokerError ? error.ofOperation(place) : error;
+    throw error instanceof BrokerError ? error.ofOperation(operationIndex) : error;
   }
 }

@@ -34,7 +34,7 @@ export interface Via {
 export interface EntitySend {
   readonly entity: Entity;
   /** The first of the operations. */
-  readonly place: number;
+  readonly operationIndex: number;
   readonly log: Log;
   /** The messages that the entity stores, in order. */
   readonly appended: readonly PlacedMessage[];
@@ -48,9 +48,9 @@ export interface EntitySend {
   readonly reservation?: Reservation | undefined;
 }
 
-/** A message and its place in the request. */
+/** A message and its index in the request. */
 interface PlacedMessage {
-  readonly place: number;
+  readonly operationIndex: number;
   readonly index: number;
   readonly message: Message;
 }
@@ -58,7 +58,7 @@ interface PlacedMessage {
 interface Destination {
   readonly entity: Entity;
   readonly batches: readonly {
-    readonly place: number;
+    readonly operationIndex: number;
     readonly messages: readonly OutgoingMessage[];
   }[];
 }
@@ -81,7 +81,7 @@ export async function prepareSends(
       const { entity, batches } = destination;
       const sending = {
         entity,
-        place: batches[0]?.place ?? 0,
+        operationIndex: batches[0]?.operationIndex ?? 0,
         log: logOf(entity, 'main', partitions[i] ?? 0),
       };
       const isVia = entity.key === viaKey;
@@ -90,10 +90,10 @@ export async function prepareSends(
         if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
       }
       const admitted = await Promise.all(
-        batches.map(({ place, messages }) =>
-          inOperation(place, async () => {
+        batches.map(({ operationIndex, messages }) =>
+          inOperation(operationIndex, async () => {
             const { messages: taken, detection } = await admit(dependencies, entity, messages);
-            return taken.map((message, index) => ({ place, index, message, detection }));
+            return taken.map((message, index) => ({ operationIndex, index, message, detection }));
           }),
         ),
       );
@@ -127,8 +127,11 @@ async function undeliverableTo(
   { entity, batches }: Destination,
 ): Promise<readonly Message[] | undefined> {
   const taken = await Promise.all(
-    batches.map(({ place, messages }) =>
-      inOperation(place, async () => completeMessages(dependencies, entity, messages).messages),
+    batches.map(({ operationIndex, messages }) =>
+      inOperation(
+        operationIndex,
+        async () => completeMessages(dependencies, entity, messages).messages,
+      ),
     ),
   );
   const messages = taken.flat();
@@ -144,11 +147,11 @@ function withoutRepeats(
   const keys = new Map<Message, string>();
   const seen = new Set<string>();
   const all: PlacedMessage[] = [];
-  for (const { place, index, message: admittedOne, detection } of admitted) {
+  for (const { operationIndex, index, message: admittedOne, detection } of admitted) {
     const key = detection?.keys.get(admittedOne);
     if (key !== undefined && seen.has(key)) continue;
     const message = change(admittedOne);
-    all.push({ place, index, message });
+    all.push({ operationIndex, index, message });
     if (key === undefined) continue;
     seen.add(key);
     keys.set(message, key);
@@ -168,15 +171,15 @@ async function findDestinations(
 ): Promise<readonly Destination[]> {
   const batches = new Map<string, Destination['batches'][number][]>();
   const entities = new Map<string, Entity>();
-  for (const [place, operation] of operations.entries()) {
+  for (const [operationIndex, operation] of operations.entries()) {
     if (operation.kind !== 'send') continue;
     const { path, messages } = operation;
-    const entity = await inOperation(place, () => {
+    const entity = await inOperation(operationIndex, () => {
       requireSendPath(path);
       return findEntity(dependencies, path);
     });
     entities.set(path.key, entity);
-    addTo(batches, path.key, { place, messages });
+    addTo(batches, path.key, { operationIndex, messages });
   }
   return Array.from(entities, ([key, entity]) => ({ entity, batches: batches.get(key) ?? [] }));
 }
@@ -225,8 +228,8 @@ export async function takeSends(
   const batches = await Promise.all(
     sends
       .filter(({ routed }) => routed.length > 0)
-      .map(({ entity, place, routed, log: { partition } }) =>
-        inOperation(place, () => route(dependencies, entity, routed, 'sent', partition)),
+      .map(({ entity, operationIndex, routed, log: { partition } }) =>
+        inOperation(operationIndex, () => route(dependencies, entity, routed, 'sent', partition)),
       ),
   );
   return {
@@ -264,16 +267,18 @@ export function outcomesOf(
 ): readonly OperationOutcome[] {
   const known = new Map<string, bigint>();
   for (const [i, { log, appended }] of storedIn(sends).entries()) {
-    for (const [j, { place, index }] of appended.entries()) {
+    for (const [j, { operationIndex, index }] of appended.entries()) {
       const sequence = numbers[i]?.[j];
       if (sequence === undefined) continue;
-      known.set(`${place}.${index}`, sequenceNumberOf(log.partition, sequence));
+      known.set(`${operationIndex}.${index}`, sequenceNumberOf(log.partition, sequence));
     }
   }
-  return operations.map((operation, place): OperationOutcome => {
+  return operations.map((operation, operationIndex): OperationOutcome => {
     if (operation.kind === 'settle') return { kind: 'settled' };
     if (operation.kind === 'renew') return { kind: 'renewed', lockedUntil };
-    const sequenceNumbers = operation.messages.map((_, index) => known.get(`${place}.${index}`));
+    const sequenceNumbers = operation.messages.map((_, index) =>
+      known.get(`${operationIndex}.${index}`),
+    );
     return { kind: 'sent', sequenceNumbers };
   });
 }

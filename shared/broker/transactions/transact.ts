@@ -107,13 +107,13 @@ async function findSettling(
   dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],
 ): Promise<Settling | undefined> {
-  const asked = operations.flatMap((operation, place) =>
-    operation.kind === 'send' ? [] : [{ operation, place }],
+  const asked = operations.flatMap((operation, operationIndex) =>
+    operation.kind === 'send' ? [] : [{ operation, operationIndex }],
   );
   const [first] = asked;
   if (first === undefined) return undefined;
   const { path, sessionId } = first.operation;
-  const entity = await inOperation(first.place, async () => {
+  const entity = await inOperation(first.operationIndex, async () => {
     const found = await findReceivable(dependencies, path);
     requireSessionFits(found, path, sessionId);
     return found;
@@ -127,12 +127,12 @@ async function findSettling(
   if (other !== undefined) {
     throw invalidOperation(
       `A transaction settles messages of one entity only, and of one session in it, here of '${path.name}'; to others it can send.`,
-      { operation: other.place },
+      { operation: other.operationIndex },
     );
   }
   const settlements = await Promise.all(
-    asked.map(({ operation, place }) =>
-      inOperation(place, () => readSettlement(entity, operation, place)),
+    asked.map(({ operation, operationIndex }) =>
+      inOperation(operationIndex, () => readSettlement(entity, operation, operationIndex)),
     ),
   );
   requireDifferent(settlements);
@@ -141,7 +141,7 @@ async function findSettling(
   const [partition = 0] = partitions;
   const lockMs = entity.description.lockMs;
   if (sessionId !== undefined) {
-    const { log, policy } = await inOperation(first.place, () =>
+    const { log, policy } = await inOperation(first.operationIndex, () =>
       heldSessionOf(dependencies, entity, sessionId, settlements),
     );
     return { entity, path, log, policy, lockMs, settlements };
@@ -166,10 +166,10 @@ async function heldSessionOf(
   const log = sessionLog(entity, sessionId);
   const lock = await dependencies.sessions.lockState(log);
   const lockId = lock.holder?.lockId;
-  for (const { token, action, place } of settlements) {
+  for (const { token, action, operationIndex } of settlements) {
     requireInSession(action);
     if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) {
-      throw sessionLockLost().ofOperation(place);
+      throw sessionLockLost().ofOperation(operationIndex);
     }
   }
   return { log, policy: sessionPolicy(entity, log, lock) };
@@ -188,25 +188,25 @@ function requireInSession(action: TransactedSettlement['action']): void {
 function readSettlement(
   entity: Receivable,
   operation: Settlement,
-  place: number,
+  operationIndex: number,
 ): TransactedSettlement {
   if (operation.kind === 'renew') {
     const token = readToken(entity, operation.lockToken);
-    return { place, token, action: { kind: 'renew' } };
+    return { operationIndex, token, action: { kind: 'renew' } };
   }
   const { lockToken, action } = operation.settlement;
   requireAction(operation.path, action);
-  return { place, token: readToken(entity, lockToken), action };
+  return { operationIndex, token: readToken(entity, lockToken), action };
 }
 
 function requireDifferent(settlements: readonly TransactedSettlement[]): void {
   const seen = new Set<string>();
-  for (const { token, place } of settlements) {
+  for (const { token, operationIndex } of settlements) {
     const message = `${token.section}.${token.block}.${token.slot}`;
     if (seen.has(message)) {
       throw invalidOperation(
         'A transaction settles or renews a message once; this one is named by an earlier operation.',
-        { operation: place },
+        { operation: operationIndex },
       );
     }
     seen.add(message);

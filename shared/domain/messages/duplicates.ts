@@ -34,9 +34,9 @@ export class DeduplicationRefused extends Error {
 /** For each key the index of its first occurrence. An absent key counts as unique. */
 export function firstOccurrences(keys: readonly (string | undefined)[]): readonly number[] {
   const firsts = new Map<string, number>();
-  return keys.map((key, place) => {
-    if (key === undefined) return place;
-    const first = firsts.get(key) ?? place;
+  return keys.map((key, index) => {
+    if (key === undefined) return index;
+    const first = firsts.get(key) ?? index;
     firsts.set(key, first);
     return first;
   });

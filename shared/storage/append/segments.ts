@@ -27,25 +27,25 @@ export function toRuns(
   now: number,
   inOrder: boolean,
 ): { readonly runs: readonly Run[]; readonly offsets: readonly number[] } {
-  const places = new Map<string, { dueAt: number | undefined; to: Log; indexes: number[] }>();
+  const runsByKey = new Map<string, { dueAt: number | undefined; to: Log; indexes: number[] }>();
   for (const [index, { scheduledEnqueueAt, sessionId = '' }] of messages.entries()) {
     const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
     const dueAt = isLater ? scheduledEnqueueAt : undefined;
     const to = log.sessions === undefined ? log : inSession(log, sessionId);
     const key = `${dueAt}${sessionPrefix(to)}`;
-    const place = places.get(key);
-    if (place === undefined) places.set(key, { dueAt, to, indexes: [index] });
-    else place.indexes.push(index);
+    const run = runsByKey.get(key);
+    if (run === undefined) runsByKey.set(key, { dueAt, to, indexes: [index] });
+    else run.indexes.push(index);
   }
   const offsets = messages.map((_, index) => index);
-  const found = [...places.values()];
+  const found = [...runsByKey.values()];
   if (log.sessions !== undefined && !inOrder) {
     for (const [offset, index] of found.flatMap(({ indexes }) => indexes).entries()) {
       offsets[index] = offset;
     }
   }
-  const runs = found.map(({ indexes, ...place }) => ({
-    ...place,
+  const runs = found.map(({ indexes, ...run }) => ({
+    ...run,
     messages: indexes.flatMap((index) => {
       const message = messages[index];
       return message === undefined ? [] : [{ offset: offsets[index] ?? index, message }];

@@ -106,8 +106,8 @@ function toRow(message: Message): unknown[] {
 function fromRow(row: unknown): Message {
   assert(Array.isArray(row), 'a stored message is a list of fields');
   const message: Record<string, unknown> = {};
-  for (const [place, value] of row.entries()) {
-    const field = FIELDS[place];
+  for (const [position, value] of row.entries()) {
+    const field = FIELDS[position];
     if (field !== undefined && value !== null) message[field] = value;
   }
   message['properties'] = unpackProperties(row[FIELDS.indexOf('properties')]);

@@ -64,7 +64,7 @@ export async function answerable(
 ): Promise<readonly SizedTarget[]> {
   const { answer } = claiming.request;
   if (answer === undefined) return targets.map((target) => ({ ...target, answerBytes: 0 }));
-  const places = targets
+  const chosen = targets
     .flatMap((target) =>
       target.slots.map((slot) => ({
         target,
@@ -75,7 +75,7 @@ export async function answerable(
     .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
   const taken = new Map<Target, TakenTarget>();
   let left = answer.bytes;
-  for (const { target, slot } of places) {
+  for (const { target, slot } of chosen) {
     const known = taken.get(target);
     const entry = known ?? { slots: [], slotBytes: slotSize(target.block, answer), answerBytes: 0 };
     const bytes = entry.slotBytes + (known ? 0 : payloadSize(target.block, answer));
@@ -85,10 +85,10 @@ export async function answerable(
     entry.answerBytes += bytes;
     taken.set(target, entry);
   }
-  const [first] = places;
+  const [first] = chosen;
   if (first !== undefined && taken.size === 0) {
-    const leading = places.findIndex(({ target }) => target !== first.target);
-    const slots = places.slice(0, leading < 0 ? places.length : leading).map(({ slot }) => slot);
+    const leading = chosen.findIndex(({ target }) => target !== first.target);
+    const slots = chosen.slice(0, leading < 0 ? chosen.length : leading).map(({ slot }) => slot);
     return [await measured(claiming, { ...first.target, slots }, answer)];
   }
   return Array.from(taken, ([target, { slots, answerBytes }]) => ({

@@ -196,16 +196,16 @@ export class Choice {
   /** The slots to claim, by block, in blocks from which nothing was chosen yet. */
   #take(): ReadonlyMap<Block, readonly number[]> {
     const { maxMessages, maxBytes } = this.#request;
-    const places = this.#offers
+    const candidates = this.#offers
       .filter(({ block }) => !this.#chosen.has(block))
       .flatMap(({ block, free }) =>
         free.map((slot) => ({ block, slot, sequence: block.sequence + BigInt(slot) })),
       )
       .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
-    const start = this.#startAmong(places.length);
+    const start = this.#startAmong(candidates.length);
     const taken = new Map<Block, number[]>();
     let bytes = 0;
-    for (const { block, slot } of places.slice(start, start + maxMessages)) {
+    for (const { block, slot } of candidates.slice(start, start + maxMessages)) {
       const slots = taken.get(block);
       if (slots !== undefined) {
         slots.push(slot);
@@ -222,9 +222,9 @@ export class Choice {
   /** Index of the first of `count` messages to choose: the front, or one of the first groups at random. */
   #startAmong(count: number): number {
     const { maxMessages, width } = this.#request;
-    const places = Math.min(width, Math.ceil(count / maxMessages));
-    if (places <= 1) return 0;
-    const start = maxMessages * randomBelow(this.#context.random, places);
+    const starts = Math.min(width, Math.ceil(count / maxMessages));
+    if (starts <= 1) return 0;
+    const start = maxMessages * randomBelow(this.#context.random, starts);
     return Math.min(start, Math.max(0, count - maxMessages));
   }
 

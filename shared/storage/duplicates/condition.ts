@@ -1,7 +1,7 @@
 import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import type { Outcome, PreparedWrite } from '../dynamodb/prepared-write.ts';
-import { placesAsBits, toDecisionItem, toRecordItem } from './records.ts';
+import { indexesAsBits, toDecisionItem, toRecordItem } from './records.ts';
 
 /** A deduplication condition as part of a write. */
 export interface PreparedCondition extends PreparedWrite {
@@ -20,12 +20,12 @@ export function prepareConditions(
   return conditions.map((condition) => {
     const { entityId, attempt, until } = condition;
     if (condition.kind === 'batch') {
-      const dropped = placesAsBits(condition.duplicates);
+      const dropped = indexesAsBits(condition.duplicates);
       const put = toDecisionItem(entityId, attempt, { isStored: true, first, dropped }, until);
       return { attempt, writes: [{ put, ConditionExpression: 'attribute_not_exists(pk)' }] };
     }
-    const { key, place, now, replaces } = condition;
-    const number = first === undefined ? undefined : first + BigInt(place);
+    const { key, index, now, replaces } = condition;
+    const number = first === undefined ? undefined : first + BigInt(index);
     const put = toRecordItem(entityId, key, { until, name: attempt, number });
     return { attempt, writes: [{ put, ...unlessKnown(now, replaces) }] };
   });

@@ -65,10 +65,10 @@ export async function confirm(
 ): Promise<void> {
   const dues = new Map<number, number>();
   const sessions = new Map<string, Log>();
-  for (const [place, standing] of standings.entries()) {
+  for (const [index, standing] of standings.entries()) {
     if (standing.kind === 'new' || standing.number === undefined) continue;
     const { partition } = splitSequenceNumber(standing.number);
-    const { scheduledEnqueueAt: dueAt, sessionId } = candidates[place] ?? {};
+    const { scheduledEnqueueAt: dueAt, sessionId } = candidates[index] ?? {};
     if (dueAt !== undefined) dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
     if (log.sessions !== undefined && sessionId !== undefined) {
       sessions.set(sessionId, inSession({ ...log, partition }, sessionId));
@@ -87,7 +87,7 @@ type Found =
   { readonly kind: 'new'; readonly givenUp?: string } | Extract<Standing, { kind: 'duplicate' }>;
 
 interface Keyed {
-  readonly place: number;
+  readonly index: number;
   readonly key: string;
 }
 
@@ -120,8 +120,8 @@ class Attempt {
     this.#context = context;
     this.#request = request;
     this.#name = name;
-    this.#keyed = request.candidates.flatMap(({ key }, place) =>
-      key === undefined ? [] : [{ place, key }],
+    this.#keyed = request.candidates.flatMap(({ key }, index) =>
+      key === undefined ? [] : [{ index, key }],
     );
     this.#now = context.clock.now();
   }
@@ -131,14 +131,14 @@ class Attempt {
     const found = new Map<number, Found>();
     const [only] = this.#keyed;
     if (only !== undefined && !this.#isBatch) {
-      found.set(only.place, await this.#look(only));
+      found.set(only.index, await this.#look(only));
     } else {
       await inParallel(this.#keyed, WIDTH, async (one) => {
-        found.set(one.place, await this.#reserveOne(one));
+        found.set(one.index, await this.#reserveOne(one));
       });
     }
-    const standings = this.#request.candidates.map((_, place): Standing => {
-      const standing = found.get(place);
+    const standings = this.#request.candidates.map((_, index): Standing => {
+      const standing = found.get(index);
       return standing?.kind === 'duplicate' ? standing : { kind: 'new' };
     });
     return { standings, condition: this.#conditionOf(found) };
@@ -151,11 +151,11 @@ class Attempt {
     const { entityId } = this.#request.log;
     const about = { entityId, attempt: this.#name, now: this.#now, until: this.#until };
     if (!this.#isBatch) {
-      const standing = found.get(only.place);
+      const standing = found.get(only.index);
       const replaces = standing?.kind === 'new' ? standing.givenUp : undefined;
       return { ...about, kind: 'message', ...only, replaces };
     }
-    const duplicates = [...found.keys()].filter((place) => found.get(place)?.kind === 'duplicate');
+    const duplicates = [...found.keys()].filter((index) => found.get(index)?.kind === 'duplicate');
     return { ...about, kind: 'batch', duplicates };
   }
 
@@ -165,9 +165,9 @@ class Attempt {
   }
 
   /** Writes the record of a message of a batch, unless there is a valid one. */
-  async #reserveOne({ place, key }: Keyed): Promise<Found> {
+  async #reserveOne({ index, key }: Keyed): Promise<Found> {
     const { entityId } = this.#request.log;
-    const batch = { place, size: this.#keyed.length };
+    const batch = { index, size: this.#keyed.length };
     const record = { until: this.#until, name: this.#name, batch };
     const item = toRecordItem(entityId, key, record);
     let givenUp: string | undefined;
@@ -189,7 +189,7 @@ class Attempt {
     if (batch === undefined) return { kind: 'duplicate', number };
     const decision = await this.#decisionOn(name, batch.size);
     return decision.isStored
-      ? { kind: 'duplicate', number: numberAt(decision, batch.place) }
+      ? { kind: 'duplicate', number: numberAt(decision, batch.index) }
       : { kind: 'new', givenUp: name };
   }
 

@@ -7,13 +7,13 @@ import { GARBAGE_AFTER } from '../schema/tables.ts';
  * The items by which duplicates of accepted messages are detected:
  *
  *     deduplication record   x  until when it is valid   n  name of the attempt that wrote it
- *                            q  number of the message    i  place in its batch
+ *                            q  number of the message    i  index in its batch
  *                                                        c  size of the batch
  *     batch decision         q  number of the first message of a batch that was stored
- *                            d  the places of its duplicates, which have no number: a bit each
+ *                            d  the indexes of its duplicates, which have no number: a bit each
  *                            a  the batch was given up and can never be stored
  *
- * A record with a place was written before its batch was stored, and is valid only if the batch was.
+ * A record with an index was written before its batch was stored, and is valid only if the batch was.
  */
 export interface DeduplicationRecord {
   /** Epoch ms. */
@@ -21,7 +21,7 @@ export interface DeduplicationRecord {
   readonly name: string;
   readonly number?: bigint | undefined;
   /** Only of a record that was written before its message was stored. */
-  readonly batch?: { readonly place: number; readonly size: number };
+  readonly batch?: { readonly index: number; readonly size: number };
 }
 
 /** The item of a deduplication record. */
@@ -32,7 +32,7 @@ export function toRecordItem(entityId: string, key: string, record: Deduplicatio
     x: { N: String(until) },
     n: { S: name },
     ...(number === undefined ? {} : { q: { N: String(number) } }),
-    ...(batch === undefined ? {} : { i: { N: String(batch.place) }, c: { N: String(batch.size) } }),
+    ...(batch === undefined ? {} : { i: { N: String(batch.index) }, c: { N: String(batch.size) } }),
     ...garbageAfter(until),
   };
 }
@@ -45,7 +45,7 @@ export function fromRecordItem(item: Item): DeduplicationRecord {
     ...(item['q']?.N === undefined ? {} : { number: BigInt(item['q'].N) }),
     ...(item['i']?.N === undefined
       ? {}
-      : { batch: { place: Number(item['i'].N), size: Number(item['c']?.N) } }),
+      : { batch: { index: Number(item['i'].N), size: Number(item['c']?.N) } }),
   };
 }
 
@@ -88,20 +88,20 @@ function garbageAfter(until: number): Item {
   return { [GARBAGE_AFTER]: { N: String(Math.ceil(until / 1000)) } };
 }
 
-/** The places of duplicates as bits; undefined if there are none. */
-export function placesAsBits(places: readonly number[]): Uint8Array | undefined {
-  if (places.length === 0) return undefined;
-  const bits = new Uint8Array((Math.max(...places) >> 3) + 1);
-  for (const place of places) bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+/** The indexes of duplicates as bits; undefined if there are none. */
+export function indexesAsBits(indexes: readonly number[]): Uint8Array | undefined {
+  if (indexes.length === 0) return undefined;
+  const bits = new Uint8Array((Math.max(...indexes) >> 3) + 1);
+  for (const index of indexes) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
   return bits;
 }
 
 /** The number of a message of a batch, in which duplicates have no number. */
-export function numberAt({ first, dropped }: BatchDecision, place: number): bigint | undefined {
+export function numberAt({ first, dropped }: BatchDecision, index: number): bigint | undefined {
   if (first === undefined) return undefined;
   let before = 0;
-  for (let other = 0; other < place; other++) {
+  for (let other = 0; other < index; other++) {
     if (((dropped?.[other >> 3] ?? 0) >> (other & 7)) & 1) before++;
   }
-  return first + BigInt(place - before);
+  return first + BigInt(index - before);
 }

@@ -60,13 +60,13 @@ export class DynamoEntityStore implements EntityStore {
     }
     const { value: topic, since } = await this.#lease(child.topic);
     if (topic?.description.kind !== 'topic') return { value: undefined, since };
-    const place = { pk: subscriptionsOf(namespace, topic.id), sk: child.name };
-    return await cache.lease(key, () => this.#readAt(place), since);
+    const location = { pk: subscriptionsOf(namespace, topic.id), sk: child.name };
+    return await cache.lease(key, () => this.#readAt(location), since);
   }
 
   async read(key: string): Promise<Entity | undefined> {
-    const place = await this.#placeOf(key);
-    return place && (await this.#readAt(place.key));
+    const location = await this.#locate(key);
+    return location && (await this.#readAt(location.key));
   }
 
   async #readAt(key: ItemKey): Promise<Entity | undefined> {
@@ -75,7 +75,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   /** The key of an entity's document; undefined if its topic does not exist. */
-  async #placeOf(
+  async #locate(
     key: string,
     findTopic: (key: string) => Promise<Entity | undefined> = (topic) => this.read(topic),
   ): Promise<{ readonly key: ItemKey; readonly topic?: Entity } | undefined> {
@@ -96,15 +96,15 @@ export class DynamoEntityStore implements EntityStore {
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
     const { table, messagesTable, random } = this.#settings;
-    const place = await this.#placeOf(key);
-    if (place === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
+    const location = await this.#locate(key);
+    if (location === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
-    const entity = newEntity({ id, key, name, description, now, topic: place.topic });
+    const entity = newEntity({ id, key, name, description, now, topic: location.topic });
     const writes = [
       {
         Put: {
           TableName: table.name,
-          Item: { ...place.key, ...entity },
+          Item: { ...location.key, ...entity },
           ConditionExpression: 'attribute_not_exists(pk)',
         },
       },
@@ -115,9 +115,9 @@ export class DynamoEntityStore implements EntityStore {
     const write = (also: readonly DocumentWrite[]) =>
       this.changes.commit([...writes, ...also], isThere);
     const isCreated =
-      place.topic === undefined
+      location.topic === undefined
         ? await this.changes.here(key, () => write([]))
-        : await this.#subscribe(key, place.topic, write);
+        : await this.#subscribe(key, location.topic, write);
     if (!isCreated) throw await this.#whyNotCreated(key);
     return entity;
   }
@@ -166,13 +166,13 @@ export class DynamoEntityStore implements EntityStore {
     // Another process may create the first subscription meanwhile.
     const { neverSubscribed: _, ...changed } = change;
     const { table } = this.#settings;
-    const place = await this.#placeOf(entity.key);
-    if (place === undefined) throw entityNotFound(entity.name);
+    const location = await this.#locate(entity.key);
+    if (location === undefined) throw entityNotFound(entity.name);
     const writes = [
       {
         Put: {
           TableName: table.name,
-          Item: { ...place.key, ...changed },
+          Item: { ...location.key, ...changed },
           ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',
           ExpressionAttributeNames: { '#id': 'id' },
           ExpressionAttributeValues: {
@@ -220,11 +220,11 @@ export class DynamoEntityStore implements EntityStore {
 
   async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     const { table, messagesTable, namespace } = this.#settings;
-    const place = await this.#placeOf(entity.key);
-    if (place === undefined) return false;
+    const location = await this.#locate(entity.key);
+    if (location === undefined) return false;
     const headers = headerKeys(entity);
     const writes = [
-      removalOf(table.name, place.key, entity, idleSince),
+      removalOf(table.name, location.key, entity, idleSince),
       ...headers.map((header) => headerRemovalOf(messagesTable, header, idleSince)),
       tombstonePut(table.name, namespace, {
         name: entity.id,
@@ -239,9 +239,9 @@ export class DynamoEntityStore implements EntityStore {
 
   /** Stores a use. One write unit. Throws MessagingEntityNotFound. */
   async touch(entity: Entity, now: number): Promise<void> {
-    const place = await this.#placeOf(entity.key, (topic) => this.find(topic));
-    if (place === undefined) throw entityNotFound(entity.name);
-    const { done } = await this.#settings.table.update(place.key, {
+    const location = await this.#locate(entity.key, (topic) => this.find(topic));
+    if (location === undefined) throw entityNotFound(entity.name);
+    const { done } = await this.#settings.table.update(location.key, {
       UpdateExpression: 'SET accessedAt = :now',
       ConditionExpression: '#id = :id',
       ExpressionAttributeNames: { '#id': 'id' },

@@ -13,8 +13,8 @@ import { activateDue } from '../scheduling/activate.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** The place of a message in a log. */
-interface Place {
+/** The position of a message in a log. */
+interface MessagePosition {
   readonly sequence: bigint;
   readonly block: Block;
   readonly slot: number;
@@ -33,12 +33,12 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
   await activateDue(context, whole, now);
   const { from, maxMessages, rules } = request;
   const found = await Promise.all([
-    placesFrom(context, log, 'live', from, maxMessages),
-    placesFrom(context, log, 'deferred', from, maxMessages),
-    placesFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
+    positionsFrom(context, log, 'live', from, maxMessages),
+    positionsFrom(context, log, 'deferred', from, maxMessages),
+    positionsFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
   ]);
-  const places = found.flat().sort(bySequence).slice(0, maxMessages);
-  const { there, loaded, isMore } = await loadFirst(context, log, places, request);
+  const positions = found.flat().sort(bySequence).slice(0, maxMessages);
+  const { there, loaded, isMore } = await loadFirst(context, log, positions, request);
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
@@ -58,7 +58,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
     });
   }
-  return { messages: shown, isCut: isMore || places.length === maxMessages };
+  return { messages: shown, isCut: isMore || positions.length === maxMessages };
 }
 
 /**
@@ -68,14 +68,14 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
 async function loadFirst(
   context: StoreContext,
   log: Log,
-  places: readonly Place[],
+  positions: readonly MessagePosition[],
   { maxBytes, payloads }: PeekRequest,
 ): Promise<{
-  readonly there: readonly Place[];
+  readonly there: readonly MessagePosition[];
   readonly loaded: LoadedMessages;
   readonly isMore: boolean;
 }> {
-  let rest = places;
+  let rest = positions;
   for (;;) {
     const blocks = new Set<Block>();
     let bytes = 0;
@@ -102,15 +102,15 @@ const STATES = {
 } as const satisfies Record<BlockSection, MessageState>;
 
 /** The first `count` messages of a section from a number on, of one session if the log has one. */
-async function placesFrom(
+async function positionsFrom(
   context: StoreContext,
   log: Log,
   section: BlockSection,
   from: bigint,
   count: number,
   sessionId?: string,
-): Promise<readonly Place[]> {
-  const places: Place[] = [];
+): Promise<readonly MessagePosition[]> {
+  const positions: MessagePosition[] = [];
   // The block with this number may start before it.
   let start: string | undefined = blockSortKey(section, from > SPAN ? from - SPAN : 0n);
   while (start !== undefined) {
@@ -125,19 +125,19 @@ async function placesFrom(
       sessionId === undefined
         ? page.blocks
         : page.blocks.filter((block) => block.sessionId === sessionId);
-    places.push(...blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
+    positions.push(...blocks.flatMap(positionsIn).filter(({ sequence }) => sequence >= from));
     start = page.next;
     const last = page.blocks.at(-1)?.sequence;
     // A later block may hold lower numbers than the highest of the last one, but not than its first.
-    const sure = places.filter(({ sequence }) => last !== undefined && sequence <= last);
+    const sure = positions.filter(({ sequence }) => last !== undefined && sequence <= last);
     if (sure.length >= count) break;
   }
-  return places.sort(bySequence).slice(0, count);
+  return positions.sort(bySequence).slice(0, count);
 }
 
 const SPAN = BigInt(SLOTS_MAX);
 
-function placesIn(block: Block): Place[] {
+function positionsIn(block: Block): MessagePosition[] {
   return Array.from(block.slots.keys(), (slot) => ({
     sequence: block.sequence + BigInt(slot),
     block,
@@ -145,7 +145,7 @@ function placesIn(block: Block): Place[] {
   }));
 }
 
-function bySequence(a: Place, b: Place): number {
+function bySequence(a: MessagePosition, b: MessagePosition): number {
   if (a.sequence === b.sequence) return 0;
   return a.sequence < b.sequence ? -1 : 1;
 }

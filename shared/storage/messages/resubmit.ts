@@ -66,7 +66,7 @@ function inOrder(
   { rules }: LogPolicy,
   now: number,
 ): readonly { readonly block: Block; readonly slots: readonly number[] }[] {
-  const places = blocks
+  const chosen = blocks
     .flatMap((block) =>
       surveyBlock(block, rules, now).free.map((slot) => ({
         block,
@@ -76,7 +76,7 @@ function inOrder(
     )
     .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
   const runs: { block: Block; slots: number[] }[] = [];
-  for (const { block, slot } of places) {
+  for (const { block, slot } of chosen) {
     const last = runs.at(-1);
     if (last?.block === block) last.slots.push(slot);
     else runs.push({ block, slots: [slot] });

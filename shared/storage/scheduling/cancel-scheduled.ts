@@ -48,9 +48,9 @@ async function findAll(
     findByNumber(context, log, 'scheduled', sequence),
   );
   const byBlock = new Map<bigint, { block: Block; slots: number[] }>();
-  for (const [i, place] of found.entries()) {
-    if (place === undefined) throw notFound(sequences[i]);
-    const { block, slot } = place;
+  for (const [i, target] of found.entries()) {
+    if (target === undefined) throw notFound(sequences[i]);
+    const { block, slot } = target;
     const cancellation = byBlock.get(block.sequence) ?? { block, slots: [] };
     // The block was read once for each number; a message that one of these reads did not see is gone.
     if (!cancellation.block.slots.has(slot)) throw notFound(sequences[i]);

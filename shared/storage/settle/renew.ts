@@ -30,31 +30,31 @@ export async function renew(
       return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
     });
   }
-  return tokens.map((_, place) => outcomes.get(place) ?? lockLost());
+  return tokens.map((_, index) => outcomes.get(index) ?? lockLost());
 }
 
-/** A lock to renew, and its place in the request. */
-type PlacedToken = { readonly place: number; readonly token: LockToken };
+/** A lock to renew, and its index in the request. */
+type IndexedToken = { readonly index: number; readonly token: LockToken };
 
 interface Renewal {
   /** Epoch ms. */
   readonly until: number;
   readonly now: number;
   readonly rules: LockRules;
-  /** By place: the end of the lock, or the reason for which it was not renewed; none = the lock is lost. */
+  /** By index: the end of the lock, or the reason for which it was not renewed; none = the lock is lost. */
   readonly outcomes: Map<number, number | BrokerError>;
 }
 
 async function renewGroup(
   context: StoreContext,
   log: Log,
-  group: readonly PlacedToken[],
+  group: readonly IndexedToken[],
   renewal: Renewal,
 ): Promise<void> {
   const { outcomes } = renewal;
   let pending = group;
   const resolve = (outcome: number | BrokerError) => {
-    for (const { place } of pending) outcomes.set(place, outcome);
+    for (const { index } of pending) outcomes.set(index, outcome);
   };
   try {
     for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
@@ -73,7 +73,7 @@ async function renewGroup(
 function extend(
   context: StoreContext,
   log: Log,
-  group: readonly PlacedToken[],
+  group: readonly IndexedToken[],
   { until, now, rules }: Renewal,
 ): Promise<Written> {
   const changes = group.map(
@@ -88,15 +88,15 @@ function extend(
 
 /** The messages whose locks are live and end before the renewal would; notes the outcome of those that last longer. */
 function stillToRenew(
-  group: readonly PlacedToken[],
+  group: readonly IndexedToken[],
   block: Block | undefined,
   { until, now, rules, outcomes }: Renewal,
-): readonly PlacedToken[] {
-  return group.filter(({ place, token }) => {
+): readonly IndexedToken[] {
+  return group.filter(({ index, token }) => {
     const slot = block?.slots.get(token.slot);
     if (!holdsLock(slot, token.tag, rules, now)) return false;
     const { heldUntil = 0 } = slot;
-    if (heldUntil >= until) outcomes.set(place, heldUntil);
+    if (heldUntil >= until) outcomes.set(index, heldUntil);
     return heldUntil < until;
   });
 }

@@ -8,8 +8,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
 
 /** Settlements and renewals grouped by block: each group is one write. */
 
-/** A settlement and its place in the request. */
-export type BlockSettlement = TokenSettlement & { readonly place: number };
+/** A settlement and its index in the request. */
+export type BlockSettlement = TokenSettlement & { readonly index: number };
 
 type WithToken = { readonly token: LockToken };
 
@@ -22,11 +22,11 @@ export const SETTLE_TRIES_MAX = 10;
  */
 export function roundsByBlock<Item extends WithToken>(
   items: readonly Item[],
-): (Item & { readonly place: number })[][][] {
-  const rounds: Map<string, (Item & { readonly place: number })[]>[] = [];
+): (Item & { readonly index: number })[][][] {
+  const rounds: Map<string, (Item & { readonly index: number })[]>[] = [];
   /** How often each message was named so far, which is the round of its next mention. */
   const mentions = new Map<string, number>();
-  for (const [place, item] of items.entries()) {
+  for (const [index, item] of items.entries()) {
     const { token } = item;
     const block = `${token.section}.${token.block}`;
     const message = `${block}.${token.slot}`;
@@ -34,7 +34,7 @@ export function roundsByBlock<Item extends WithToken>(
     mentions.set(message, number + 1);
     const round = rounds[number] ?? new Map();
     rounds[number] = round;
-    addTo(round, block, { ...item, place });
+    addTo(round, block, { ...item, index });
   }
   return rounds.map((round) => [...round.values()]);
 }

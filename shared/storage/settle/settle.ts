@@ -43,13 +43,13 @@ export async function settle(
   ): Promise<void> => {
     if (group.length === 0) return;
     try {
-      for (const { place } of await how(context, log, group, policy)) settled.add(place);
+      for (const { index } of await how(context, log, group, policy)) settled.add(index);
     } catch (error) {
       // The write may have taken effect unheard, so abandoned messages may be available.
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
-      for (const { place } of group) failed.set(place, error);
+      for (const { index } of group) failed.set(index, error);
     }
   };
   for (const groups of roundsByBlock(settlements)) {
@@ -64,8 +64,8 @@ export async function settle(
       );
     });
   }
-  return settlements.map((_, place) =>
-    settled.has(place) ? undefined : (failed.get(place) ?? lockLost()),
+  return settlements.map((_, index) =>
+    settled.has(index) ? undefined : (failed.get(index) ?? lockLost()),
   );
 }
 

@@ -54,7 +54,7 @@ export async function transact(
   const answer = record && outcome.refused.get(record);
   if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
   if (session !== undefined && outcome.refused.has(session)) {
-    throw sessionLockLost().ofOperation(settling?.settlements[0]?.place ?? 0);
+    throw sessionLockLost().ofOperation(settling?.settlements[0]?.operationIndex ?? 0);
   }
   requireConditions(outcome, conditions);
   return await refuse(context, settling);
@@ -99,10 +99,11 @@ async function readLocked(
     groups.set(`${block.section}.${block.sequence}`, { block, settlements: [] });
   }
   for (const settlement of settlements) {
-    const { token, place } = settlement;
+    const { token, operationIndex } = settlement;
     const group = groups.get(blockOf(token));
     const slot = group?.block.slots.get(token.slot);
-    if (!holdsLock(slot, token.tag, policy.rules, now)) throw lostLock(policy).ofOperation(place);
+    if (!holdsLock(slot, token.tag, policy.rules, now))
+      throw lostLock(policy).ofOperation(operationIndex);
     group?.settlements.push(settlement);
   }
   return [...groups.values()];

@@ -5,8 +5,8 @@ import { duplicateKeyOf, firstOccurrences } from '../../../shared/domain/message
 import {
   fromDecisionItem,
   fromRecordItem,
+  indexesAsBits,
   numberAt,
-  placesAsBits,
   toDecisionItem,
   toRecordItem,
 } from '../../../shared/storage/duplicates/records.ts';
@@ -34,7 +34,7 @@ test('records and decisions are read as they were written', () => {
   for (const record of [
     { until: UNTIL, name: NAME },
     { until: UNTIL, name: NAME, number: (3n << 48n) | 17n },
-    { until: UNTIL, name: NAME, batch: { place: 0, size: 4500 } },
+    { until: UNTIL, name: NAME, batch: { index: 0, size: 4500 } },
   ]) {
     assert.deepEqual(fromRecordItem(toRecordItem(ENTITY, 'm', record)), record);
   }
@@ -59,10 +59,10 @@ test('the largest record and the largest decision cost one write unit each', () 
   const longest = '€'.repeat(128);
   const key = duplicateKeyOf(message(longest, { sessionId: longest }), SPREAD) ?? '';
   const number = (15n << 48n) | 0xffff_ffff_ffffn;
-  const batch = { place: 4499, size: 4500 };
+  const batch = { index: 4499, size: 4500 };
   const record = toRecordItem(ENTITY, key, { until: UNTIL, name: NAME, number, batch });
   assert.ok(itemSize(record) <= 1024, `${itemSize(record)} bytes`);
-  const dropped = placesAsBits([4499]);
+  const dropped = indexesAsBits([4499]);
   const decision = toDecisionItem(ENTITY, NAME, { isStored: true, first: number, dropped }, UNTIL);
   assert.ok(itemSize(decision) <= 1024, `${itemSize(decision)} bytes`);
 });
@@ -70,11 +70,11 @@ test('the largest record and the largest decision cost one write unit each', () 
 test('the number of a message in a batch counts the stored messages before it', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }), (isDropped) => {
-      const places = [...isDropped.keys()].filter((place) => isDropped[place]);
-      const decision = { isStored: true, first: 100n, dropped: placesAsBits(places) };
+      const indexes = [...isDropped.keys()].filter((index) => isDropped[index]);
+      const decision = { isStored: true, first: 100n, dropped: indexesAsBits(indexes) };
       let expected = 100n;
-      for (const [place, dropped] of isDropped.entries()) {
-        if (!dropped) assert.equal(numberAt(decision, place), expected++);
+      for (const [index, dropped] of isDropped.entries()) {
+        if (!dropped) assert.equal(numberAt(decision, index), expected++);
       }
     }),
   );
@@ -108,7 +108,7 @@ test('without partitions the message id is the duplicate key, and without an id 
   assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), SPREAD), undefined);
 });
 
-test('each place of a batch maps to the first place with an equal key', () => {
+test('each index of a batch maps to the first index with an equal key', () => {
   assert.deepEqual(
     firstOccurrences(['a', undefined, 'b', 'a', undefined, 'a']),
     [0, 1, 2, 0, 4, 0],
