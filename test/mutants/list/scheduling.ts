@@ -49,8 +49,8 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'a cancellation passes over messages that are not there',
     room: 'storage',
-    find: 'if (place === undefined) throw notFound(sequences[i]);',
-    replace: 'if (place === undefined) continue;',
+    find: 'if (target === undefined) throw notFound(sequences[i]);',
+    replace: 'if (target === undefined) continue;',
     harm: 'A cancellation is told as done, and the message is handed out.',
     needs: 'Cancellations of messages that have come due, or that were cancelled already.',
   },
