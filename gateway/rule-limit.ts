@@ -23,7 +23,7 @@ export class RuleLimit {
   }
 
   /** Counts an operation of a rule; throws ServiceBusy above its limit. */
-  readonly admit = (rule: SigningRule): void => {
+  readonly countOperation = (rule: SigningRule): void => {
     if (this.#operations.take(uniqueRuleKey(rule), this.#now())) return;
     this.#refused++;
     throw serviceBusy(

@@ -50,7 +50,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   const ruleLimit = new RuleLimit(limits.operationsOfRule, NOW);
   const composition = compose({
     ...settings,
-    admitRule: ruleLimit.admit,
+    countOperation: ruleLimit.countOperation,
     ...(log === undefined ? {} : { onAuthorized: rules.add }),
   });
   await requireReadable(composition);

@@ -10,6 +10,7 @@ import { BrokerError } from '../shared/domain/broker-error.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
 import { withAllowedOrigins } from './cross-origin.ts';
+import { listenOnDefaultPorts } from './default-ports.ts';
 import { createDynamoClient } from './engine/dynamo-client.ts';
 import type { Engine } from './engine/engine.ts';
 import { engineAddress } from './engine/engine-address.ts';
@@ -20,7 +21,6 @@ import { startServer } from './server.ts';
 import { StartupError } from './startup-error.ts';
 import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
-import { listenOnUsualPorts } from './usual-ports.ts';
 
 const NAMESPACE = 'dynabus';
 /** The time limit for the creation of the tables, which takes an engine a second. */
@@ -128,7 +128,7 @@ export async function serveNamespace(
   });
   // A server on any free port does not take the standard AMQP ports, where clients look by default.
   const usual =
-    port === 0 ? undefined : await listenOnUsualPorts({ host, port }, server.serve, warn);
+    port === 0 ? undefined : await listenOnDefaultPorts({ host, port }, server.serve, warn);
   const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
   say(`Listening on ${server.url}${also}`);
 

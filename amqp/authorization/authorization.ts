@@ -135,7 +135,7 @@ export class Authorization {
   ): Promise<void> {
     const rule = await this.confirm(pathname, path, rights);
     onAuthorized?.(rule);
-    this.#dependencies.admitRule?.(rule);
+    this.#dependencies.countOperation?.(rule);
   }
 
   /**

@@ -23,7 +23,7 @@ export interface Acceptance {
 
 type State =
   /** The peer has attached and waits for our attach. */
-  | 'asked'
+  | 'attaching'
   | 'open'
   /** We have detached and wait for the peer's detach. */
   | 'detached'
@@ -37,7 +37,7 @@ export abstract class Link {
   #attachBytes: number;
   /** Bytes of texts that `holdText` counts. */
   #textBytes = 0;
-  #state: State = 'asked';
+  #state: State = 'attaching';
   #onEnd: () => void | Promise<void> = () => {};
   /** Settles when the attach has been accepted or refused. */
   #opening: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export abstract class Link {
 
   /** Whether the peer waits for an answer to its attach. */
   get isAttaching(): boolean {
-    return this.#state === 'asked';
+    return this.#state === 'attaching';
   }
 
   /**
@@ -109,7 +109,7 @@ export abstract class Link {
 
   /** Accepts the attach. Has no effect if the peer has detached meanwhile. */
   accept(acceptance: Acceptance = {}): void {
-    if (this.#state !== 'asked') return;
+    if (this.#state !== 'attaching') return;
     this.#state = 'open';
     this.#sendAttach({
       ...(this.attach.source === undefined ? {} : { source: this.attach.source }),
@@ -123,7 +123,7 @@ export abstract class Link {
    * clients expect that detach only if both are absent, also the one that the peer itself set.
    */
   refuse(error: ErrorInfo): void {
-    if (this.#state !== 'asked') return;
+    if (this.#state !== 'attaching') return;
     this.#sendAttach({});
     this.#state = 'open';
     this.detach(error);
@@ -145,7 +145,7 @@ export abstract class Link {
     const answer = () => {
       this.host.forget(this.attach.handle);
       // A peer that detaches before our attach still gets both frames.
-      if (before === 'asked') this.#sendAttach({});
+      if (before === 'attaching') this.#sendAttach({});
       if (before !== 'detached') this.#sendDetach();
       this.#release();
     };
@@ -159,7 +159,7 @@ export abstract class Link {
   async end(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
-    if (before === 'open' || before === 'asked') {
+    if (before === 'open' || before === 'attaching') {
       this.#finished = Promise.resolve(this.#ending(before));
     }
     await this.#finished;
@@ -170,7 +170,7 @@ export abstract class Link {
   #ending(before: State): Promise<void> | undefined {
     if (before === 'detached') return undefined;
     const ended = this.#onEnd() ?? undefined;
-    const opening = before === 'asked' ? this.#opening : undefined;
+    const opening = before === 'attaching' ? this.#opening : undefined;
     if (opening === undefined) return ended;
     return Promise.all([ended, opening]).then(() => {});
   }

@@ -56,7 +56,7 @@ function readSingle(section: AmqpValue): ReadBody | undefined {
   return undefined;
 }
 
-/** The sections of a body, as they came; what came over another transport is one data section. */
+/** The sections of a body, as they came; what came over HTTP is one data section. */
 export function writeBody(body: Uint8Array, form: BodyForm | undefined): readonly AmqpValue[] {
   switch (form?.kind) {
     case 'none':

@@ -1,6 +1,6 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { effectivePartitionKey } from '../../shared/domain/messages/message.ts';
+import { shownPartitionKey } from '../../shared/domain/messages/message.ts';
 import { present } from '../../shared/domain/present.ts';
 import { trimmed } from '../wire/fields.ts';
 import {
@@ -85,7 +85,7 @@ function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
       [ANNOTATION.enqueuedSequenceNumber]: optional(long, enqueuedSequenceNumber),
       [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
       [ANNOTATION.messageState]: int(STATES[state]),
-      [ANNOTATION.partitionKey]: optional(str, effectivePartitionKey(message)),
+      [ANNOTATION.partitionKey]: optional(str, shownPartitionKey(message)),
       [ANNOTATION.viaPartitionKey]: optional(str, message.viaPartitionKey),
       [ANNOTATION.scheduledEnqueueTime]: optional(timestamp, scheduledEnqueueAt),
       [ANNOTATION.deadLetterSource]: optional(str, message.deadLetterSource),

@@ -194,7 +194,7 @@ export class Deliverer {
         maxMessages: Math.min(link.credit, limit),
         waitMs,
         signal: wait.signal,
-        admit: async () => {
+        beforeAttempt: async () => {
           if ((await claim.begin()) && this.#mayDeliver) return await this.#confirmRight();
           // The link has ended. In turns, because one message may wake receives of many ended links.
           await this.#context.endTurns.next();
@@ -202,7 +202,7 @@ export class Deliverer {
         },
         onWait: () => claim.end(),
         payloads: claim,
-        turn: () => this.#claimTurn(),
+        waitForTurn: () => this.#claimTurn(),
         isWanted: () => this.#mayDeliver,
         session,
       });

@@ -113,7 +113,7 @@ async function openSession(
     sessionId,
     waitMs: Math.min(timeoutMs ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
-    admit: () => slot.take(),
+    beforeAttempt: () => slot.take(),
     onWait: () => slot.release(),
   });
   const lock = await accepting.finally(() => {

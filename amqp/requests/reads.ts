@@ -1,4 +1,4 @@
-import { outOfMemory } from '../../shared/domain/broker-error.ts';
+import { noMemoryFor } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
@@ -32,7 +32,7 @@ export class Reads {
     share.pin();
     try {
       const held = Math.min(bytesMax * heldPerByte, memory.limit * shareOfProcess);
-      if (!share.hold(held)) throw outOfMemory('messages');
+      if (!share.hold(held)) throw noMemoryFor('messages');
       return await read();
     } finally {
       share.close();

@@ -16,7 +16,7 @@ export interface RequestNode {
   /** Returns the encoded reply. Errors are replies too, also the one for a request that exceeds memory. */
   readonly answer: (request: Request, memory: RequestMemory) => Promise<Buffer>;
   /** Runs `respond` as soon as the request may begin. Absent = at once. */
-  readonly admit?: (respond: () => Promise<void>) => Promise<void>;
+  readonly whenFree?: (respond: () => Promise<void>) => Promise<void>;
 }
 
 /**
@@ -32,7 +32,7 @@ export function serveRequests(
   link: IncomingLink,
   node: RequestNode,
 ): void {
-  const { admit = (respond) => respond() } = node;
+  const { whenFree = (respond) => respond() } = node;
   link.onDelivery(
     (delivery) => {
       // Counts in the turn of its arrival, because each of its bytes may be a value to decode.
@@ -54,7 +54,7 @@ export function serveRequests(
         link.settle([delivery], state);
       };
       // A request without a reply must make the discharge of its transaction fail.
-      context.background(() => admit(respond).finally(() => enlistment?.refuse()));
+      context.background(() => whenFree(respond).finally(() => enlistment?.refuse()));
     },
     () => node.limits().bytes,
   );

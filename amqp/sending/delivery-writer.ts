@@ -2,7 +2,7 @@ import {
   BrokerError,
   type BrokerErrorCode,
   messageSizeExceeded,
-  outOfMemory,
+  noMemoryFor,
 } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { partitionsOf } from '../../shared/domain/entities/entity.ts';
@@ -162,7 +162,7 @@ export class DeliveryWriter {
         const next =
           error instanceof NoMemory ? retryOf(delivery, decoded.isAlone, isFirst) : undefined;
         if (next === undefined) {
-          this.#refuse([delivery], error instanceof NoMemory ? outOfMemory('messages') : error);
+          this.#refuse([delivery], error instanceof NoMemory ? noMemoryFor('messages') : error);
         } else {
           this.#pending.unshift(delivery);
           return { read, bytes, next };

@@ -136,7 +136,7 @@ export class ServedClient implements ConnectionHandler {
             limits: () => limits.requestLimits,
             answer: (...args) => answerManagement(this.#context, node, ...args),
             // A request that waits for a slot is not decoded yet: values take more memory than bytes.
-            admit: (respond) => limits.check(() => workSlots.run(respond)),
+            whenFree: (respond) => limits.check(() => workSlots.run(respond)),
           });
         }
         case 'entity':

@@ -23,7 +23,7 @@ export function printAssumptions(): string {
 Check these before you rely on a number above.
 
 **Limits.** No quota raises the limits of an item collection: ${rounded(COLLECTION_UNITS.write)} write units and ${rounded(COLLECTION_UNITS.read)} read units a second.
-They also hold for the head item of a partition, from which every send takes its sequence numbers.
+They also hold for the header of a partition, from which every send takes its sequence numbers.
 
 ${table(
   [
@@ -73,7 +73,7 @@ capacity of item collections is used up a second before measuring begins, as aft
 **What the model does not have.**
 
 - DynamoDB's splitting for heat and its bursts of up to 300 s. If DynamoDB splits a hot collection, its blocks spread
-  over several partitions and the curve saturates later, but the head item stays one item.
+  over several partitions and the curve saturates later, but the partition header stays one item.
 - Other collections in the same physical partition, which saturate the curve earlier.
 - A table that is new and has to grow first.
 - How fast Lambda adds environments (1,000 for each function in 10 s).

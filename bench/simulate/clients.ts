@@ -1,8 +1,8 @@
 import type { Broker } from '../../shared/broker/broker.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
-import type { Random } from '../../test/simulation/engine/random.ts';
-import type { Timeline } from '../../test/simulation/engine/timeline.ts';
+import type { Random } from '../../test/simulation/machines/random.ts';
+import type { Timeline } from '../../test/simulation/machines/timeline.ts';
 import type { Deployment, FunctionName } from './deployment.ts';
 import { type CallResult, RECEIVE_WAIT_MS } from './instance.ts';
 import type { Measures } from './measures.ts';

@@ -1,7 +1,7 @@
 import { compose } from '../../lambdas/http/compose.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
-import { Machine } from '../../test/simulation/engine/machine.ts';
+import { Machine } from '../../test/simulation/machines/machine.ts';
 import { type CallResult, type DeploymentParts, Instance, settingsOf } from './instance.ts';
 import { drawLatency, HANDLER_MS } from './latencies.ts';
 import { invocationRate, type Quotas } from './quotas.ts';

@@ -1,5 +1,5 @@
-import { Random } from '../../test/simulation/engine/random.ts';
-import { Timeline } from '../../test/simulation/engine/timeline.ts';
+import { Random } from '../../test/simulation/machines/random.ts';
+import { Timeline } from '../../test/simulation/machines/timeline.ts';
 import { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
 import { standardBodies } from '../bodies.ts';
 import { drainBurstCapacity } from './burst-capacity.ts';

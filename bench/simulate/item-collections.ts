@@ -40,7 +40,7 @@ function entriesOf(entry: Readonly<Record<string, Keyed>>): readonly string[] {
 }
 
 const KINDS: readonly (readonly [RegExp, string])[] = [
-  [/\.\d+$/, 'head item'],
+  [/\.\d+$/, 'partition header'],
   [/\.\d+[mdt]\d*$/, 'blocks'],
   [/\.\d+p\d*$/, 'payloads'],
 ];

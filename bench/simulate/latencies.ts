@@ -1,4 +1,4 @@
-import type { Random } from '../../test/simulation/engine/random.ts';
+import type { Random } from '../../test/simulation/machines/random.ts';
 
 /** A distribution of times: lognormal, with rare outliers. */
 interface Distribution {

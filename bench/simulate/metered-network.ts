@@ -1,6 +1,6 @@
-import type { Machine } from '../../test/simulation/engine/machine.ts';
-import type { Random } from '../../test/simulation/engine/random.ts';
-import type { Timeline } from '../../test/simulation/engine/timeline.ts';
+import type { Machine } from '../../test/simulation/machines/machine.ts';
+import type { Random } from '../../test/simulation/machines/random.ts';
+import type { Timeline } from '../../test/simulation/machines/timeline.ts';
 import { throttled } from '../../test/simulation/tables/failures.ts';
 import type { Arrived, Network, NetworkRequest } from '../../test/simulation/tables/network.ts';
 import { collectionsOf, contentOf } from './item-collections.ts';

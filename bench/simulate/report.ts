@@ -37,7 +37,7 @@ What the limits are:
 - *blocks, write units* (or *read units*): units of the item collection that holds the messages of one partition.
   Sends, claims, completions and lost races share them, so senders that offer too much leave little to receivers.
 - *payloads*: units of a second item collection, into which a send puts what is too large for a block.
-- *head item*: units of the item from which the sends of a partition take their sequence numbers.
+- *partition header*: units of the item from which the sends of a partition take their sequence numbers.
 - *table*: units of messages and entities together, whatever their collections could do.
 - *API Gateway, requests*: a message that is sent, received and completed singly takes three requests, and each
   empty receive takes one more.

@@ -22,7 +22,7 @@ export type ComposeSettings = NamespaceSettings & HttpOptions;
 /** A complete namespace: every HTTP route, and the sweep. */
 export interface Composition {
   readonly app: Hono;
-  /** The dependencies of a further transport, such as AMQP. */
+  /** The dependencies of a further surface, such as AMQP. */
   readonly dependencies: HttpDependencies & {
     readonly rules: RuleManagement;
     readonly scheduler: Scheduler;

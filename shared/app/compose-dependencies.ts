@@ -68,7 +68,7 @@ export interface NamespaceSettings {
   /** How long an entity may be used after it was read, ms; the same in all processes of the namespace. */
   readonly leaseMs: number;
   /** Counts the operations of authorization rules; default: no counting. */
-  readonly admitRule?: SurfaceDependencies['admitRule'];
+  readonly countOperation?: SurfaceDependencies['countOperation'];
   /** Compresses payloads; default: brotli, on other threads. */
   readonly compression?: Compression;
   /** Runs work later; default: the timers of the process. */
@@ -143,7 +143,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     memory,
     workTurns: context.workTurns,
     namespace,
-    admitRule: settings.admitRule,
+    countOperation: settings.countOperation,
   };
 }
 

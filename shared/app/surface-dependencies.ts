@@ -17,5 +17,5 @@ export interface SurfaceDependencies extends AuthDependencies {
   /** The name of the namespace, as management returns it. */
   readonly namespace: string;
   /** Counts an operation of an authorization rule; throws ServiceBusy where the rule has used up its rate. */
-  readonly admitRule?: ((rule: SigningRule) => void) | undefined;
+  readonly countOperation?: ((rule: SigningRule) => void) | undefined;
 }

@@ -19,7 +19,7 @@ export type {
 } from './session-types.ts';
 
 /**
- * The operations on messages, in Service Bus terms; every transport calls this interface. Refusals are thrown as
+ * The operations on messages, in Service Bus terms; every surface calls this interface. Refusals are thrown as
  * BrokerError with the codes that each method lists. Besides these, every method may throw MessagingEntityNotFound,
  * InvalidOperation for an entity that has no such operation, ArgumentError for a value out of its range, and from the
  * database ServiceBusy and ServiceTimeout.
@@ -182,7 +182,7 @@ export interface ReceiveOptions {
    * Called before each look for messages, since a right may end during a wait. An error ends the receive, with
    * nothing claimed.
    */
-  readonly admit?: (() => Promise<void>) | undefined;
+  readonly beforeAttempt?: (() => Promise<void>) | undefined;
   /** Called when a look found no messages and the wait goes on. */
   readonly onWait?: (() => void) | undefined;
   /** Required if the entity requires sessions. */
@@ -192,7 +192,7 @@ export interface ReceiveOptions {
   /** Counts messages before they are claimed. */
   readonly payloads?: PayloadAccount | undefined;
   /** Resolves when messages that were found may be claimed; absent = at once. */
-  readonly turn?: (() => Promise<void>) | undefined;
+  readonly waitForTurn?: (() => Promise<void>) | undefined;
   /** Whether messages are still wanted; called before each claim. Absent = until `signal` is aborted. */
   readonly isWanted?: (() => boolean) | undefined;
 }

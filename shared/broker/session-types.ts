@@ -18,8 +18,8 @@ export interface AcceptOptions {
   readonly waitMs: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before each attempt, as `ReceiveOptions.admit`. An error ends the wait, with nothing locked. */
-  readonly admit?: (() => Promise<void>) | undefined;
+  /** Called before each attempt, as `ReceiveOptions.beforeAttempt`. An error ends the wait, with nothing locked. */
+  readonly beforeAttempt?: (() => Promise<void>) | undefined;
   /** Called when an attempt found no session and the wait goes on. */
   readonly onWait?: (() => void) | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Every reason for which the broker refuses a request. The names are those of the failures in the Service Bus
- * client libraries. Each transport has one complete table that maps them to its own codes.
+ * client libraries. Each surface has one complete table that maps them to its own codes.
  */
 export type BrokerErrorCode =
   | 'ArgumentError'
@@ -118,7 +118,7 @@ export const serviceBusy = (sentence: string, details?: Details): BrokerError =>
   new BrokerError('ServiceBusy', sentence, details);
 
 /** ServiceBusy, because the process has no memory for more `things` now. */
-export const outOfMemory = (things: string): BrokerError =>
+export const noMemoryFor = (things: string): BrokerError =>
   serviceBusy(
     `The service is busy with as many ${things} as it has memory for. Wait a moment and try again.`,
   );

@@ -1,5 +1,5 @@
 import { LIMITS } from '../domain/limits.ts';
-import { effectivePartitionKey, type Message } from '../domain/messages/message.ts';
+import { type Message, shownPartitionKey } from '../domain/messages/message.ts';
 import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
 import { SPAN_MAX, TICKS_PER_MS } from './evaluation/values.ts';
 
@@ -88,7 +88,7 @@ const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, Sys
     To: ({ message }: FilterInput) => text(message.to),
     Label: ({ message }: FilterInput) => text(message.label),
     ContentType: ({ message }: FilterInput) => text(message.contentType),
-    PartitionKey: ({ message }: FilterInput) => text(effectivePartitionKey(message)),
+    PartitionKey: ({ message }: FilterInput) => text(shownPartitionKey(message)),
     ViaPartitionKey: ({ message }: FilterInput) => text(message.viaPartitionKey),
     DeadLetterSource: ({ message }: FilterInput) => text(message.deadLetterSource),
     ForcePersistence: ({ message }: FilterInput): PropertyValue => ({

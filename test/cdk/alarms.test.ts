@@ -71,7 +71,7 @@ test('Faults: a request that is refused by 503 or 504 leaves no line in the log 
 });
 
 test('Faults: what is left to the sweep because a table is busy is a warning, and what is wrong there rings', async () => {
-  const { stderr } = await linesOf('test/support/write-left-work.ts');
+  const { stderr } = await linesOf('test/support/report-background-faults.ts');
   assert.deepEqual(
     stderr.map(({ level }) => level),
     ['warn', 'warn', 'error', 'error'],

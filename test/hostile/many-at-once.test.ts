@@ -115,13 +115,13 @@ test('row 12: when a message wakes receives of a lost connection one after the o
     entities: findableEntities({ q: fakeEntity('q') }),
     calls: {
       // A receive that ends without the message leaves it to the next one.
-      receive: async (_path, { admit, onWait, signal }) => {
+      receive: async (_path, { beforeAttempt, onWait, signal }) => {
         onWait?.();
         await new Promise<void>((wake) => {
           waiting.push(wake);
           signal?.addEventListener('abort', () => wake());
         });
-        await admit?.();
+        await beforeAttempt?.();
         ended++;
         waiting.shift()?.();
         return [];

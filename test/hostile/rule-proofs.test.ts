@@ -227,7 +227,7 @@ test('row 21: a rule has one count for its entity and all below it, however path
   const counted: string[] = [];
   const { call } = startApp({
     entities: findableEntities({ t: topic, 't/subscriptions/s': subscription }),
-    admitRule: (one) => {
+    countOperation: (one) => {
       counted.push(uniqueRuleKey(one));
     },
   });

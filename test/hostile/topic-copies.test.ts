@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerDependencies } from '../../shared/broker/dependencies.ts';
 import type { LogBatch } from '../../shared/broker/ports/publication.ts';
-import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
+import { withCopyAccount } from '../../shared/broker/routing/copy-account.ts';
 import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
@@ -55,7 +55,7 @@ test('row 22: the copies of a send count until the send ends', async () => {
   } as unknown as BrokerDependencies;
   const message = { messageId: 'x', body: new Uint8Array(), properties: {} };
   const send = (count: number, meanwhile: () => Promise<void>) =>
-    countingCopies(dependencies, async (counting) => {
+    withCopyAccount(dependencies, async (counting) => {
       await matchArriving(counting, topic, Array(count).fill(message), 'sent');
       await meanwhile();
     });

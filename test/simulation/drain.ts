@@ -5,8 +5,8 @@ import type { Found } from './checks/endings.ts';
 import { type Violation, violation } from './checks/violation.ts';
 import { broker, pathOf } from './clients/operations.ts';
 import { tagOf } from './clients/wire.ts';
-import { type SimulatedProcess, TABLES } from './engine/process.ts';
-import type { World } from './engine/world.ts';
+import { type SimulatedProcess, TABLES } from './machines/process.ts';
+import type { World } from './machines/world.ts';
 import { DEAD_LETTERS, type ReceivableSpec } from './scenario/scenario.ts';
 
 const PAGE = 100;

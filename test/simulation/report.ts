@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { START } from './engine/timeline.ts';
+import { START } from './machines/timeline.ts';
 import { ALL_STOPPED, EVERYWHERE, runScenario } from './run.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { Finding, Tally } from './search.ts';

@@ -6,9 +6,9 @@ import { NumberRegistry } from './clients/client-state.ts';
 import type { OperationRecord } from './clients/record.ts';
 import { createEntity } from './clients/wire.ts';
 import { Drain } from './drain.ts';
-import { LATE_MS_MAX, type RequestFault } from './engine/network.ts';
-import type { SimulatedProcess } from './engine/process.ts';
-import { type Trace, World } from './engine/world.ts';
+import { LATE_MS_MAX, type RequestFault } from './machines/network.ts';
+import type { SimulatedProcess } from './machines/process.ts';
+import { type Trace, World } from './machines/world.ts';
 import type { Scenario, Step } from './scenario/scenario.ts';
 
 /** The result of a scenario. */

@@ -1,5 +1,5 @@
 import type { OperationRecord } from './clients/record.ts';
-import { Random } from './engine/random.ts';
+import { Random } from './machines/random.ts';
 import { type Run, runScenario } from './run.ts';
 import { drawScenario } from './scenario/draw.ts';
 import type { Scenario } from './scenario/scenario.ts';

@@ -1,4 +1,4 @@
-import { NO_FAULTS } from './engine/network.ts';
+import { NO_FAULTS } from './machines/network.ts';
 import { type Run, runScenario } from './run.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { Finding } from './search.ts';

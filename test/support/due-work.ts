@@ -19,7 +19,7 @@ export async function leaveDueWork(
   const dueWork = new DueWorkIndex(table, namespace, { clock, random: options.random });
   const log = {
     entityId: queue.id,
-    counterId: queue.id,
+    headerEntityId: queue.id,
     entityKey: queue.name,
     partition: 0,
     subQueue: 'main',

@@ -17,12 +17,12 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Compression } from '../../shared/storage/blocks/compression.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import type { TableOptions } from '../../shared/storage/dynamodb/requests.ts';
+import { AlternatingProcesses } from './alternating-processes.ts';
+import { isAlternating } from './alternating-specs.ts';
 import { ApiClient } from './api-client.ts';
-import { isInTurns } from './in-turns.ts';
 import { ManualClock } from './manual-clock.ts';
 import { sendOverHttp } from './send-over-http.ts';
 import { TestBroker } from './test-broker.ts';
-import { Turns } from './turns.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export const ROOT_KEY = 'SAS_KEY_VALUE';
@@ -101,7 +101,7 @@ async function createTables(): Promise<void> {
 
 /**
  * Starts a new namespace for one test: the whole app on a port, with a clock that stands still. In the mode of
- * `registerInTurns` two processes answer alternately; a broker `beside` another one is always one process.
+ * `registerAlternating` two processes answer alternately; a broker `beside` another one is always one process.
  */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
   const { beside, seed } = options;
@@ -114,10 +114,10 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const place = { clock, namespace, meter, leaseMs: LEASE_MS.deployed, scheduler };
   const start = (random: RandomSource) => startProcess(options, { ...place, random });
   const first = start(randomSource(seed));
-  const areInTurns = isInTurns() && beside === undefined;
-  const others = areInTurns ? [start(randomSource(seed && `${seed}+`))] : [];
+  const areAlternating = isAlternating() && beside === undefined;
+  const others = areAlternating ? [start(randomSource(seed && `${seed}+`))] : [];
   const processes = [first, ...others];
-  const turns = areInTurns ? new Turns(processes, time) : undefined;
+  const turns = areAlternating ? new AlternatingProcesses(processes, time) : undefined;
   const gateway = new AmqpServer({ ...first.dependencies, reportFault });
   const app = turns ?? first.app;
   const { memory } = first.dependencies;

@@ -3,9 +3,9 @@ import { argumentError, invalidOperation } from '../../../shared/domain/broker-e
 import { parseTimeSpan, unlimitedAbove } from '../../../shared/domain/duration.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import {
-  effectivePartitionKey,
   hasTwoOrderingKeys,
   type OutgoingMessage,
+  shownPartitionKey,
 } from '../../../shared/domain/messages/message.ts';
 import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
@@ -154,7 +154,7 @@ export function printBrokerProperties(stored: ReceivedMessage, options: PrintOpt
     'lockToken' in stored ? text('LockToken', stored.lockToken) : '',
     'lockedUntil' in stored ? date('LockedUntilUtc', stored.lockedUntil) : '',
     text('MessageId', message.messageId),
-    text('PartitionKey', effectivePartitionKey(message)),
+    text('PartitionKey', shownPartitionKey(message)),
     text('ReplyTo', message.replyTo),
     text('ReplyToSessionId', message.replyToSessionId),
     date('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt),

@@ -1,7 +1,7 @@
 import {
   type BrokerError,
   messageSizeExceeded,
-  outOfMemory,
+  noMemoryFor,
 } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
@@ -33,7 +33,7 @@ export async function countPayloads<Result>(
     if (more <= 0 || share.hold(more)) return;
     throw share.held + more > memory.limit
       ? neverFits(bytes, first, kind)
-      : outOfMemory('messages');
+      : noMemoryFor('messages');
   };
   try {
     return await answer({ hold });

@@ -50,7 +50,7 @@ interface ReceiveRequest {
   readonly maxMessages: number | undefined;
   readonly session: SessionHandle | undefined;
   /** Ends a wait when the caller loses its right or disconnects; empty where there is no wait. */
-  readonly waitOptions: Pick<ReceiveOptions, 'admit' | 'signal'>;
+  readonly waitOptions: Pick<ReceiveOptions, 'beforeAttempt' | 'signal'>;
   readonly payloads: PayloadAccount;
 }
 
@@ -60,11 +60,11 @@ interface ReceiveRequest {
  */
 export function receiveRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
-  serve(app, dependencies, 'peekLock', (c, path, admit) =>
-    receive(c, dependencies, path, 'peekLock', admit),
+  serve(app, dependencies, 'peekLock', (c, path, confirmRight) =>
+    receive(c, dependencies, path, 'peekLock', confirmRight),
   );
-  serve(app, dependencies, 'receiveAndDelete', (c, path, admit) =>
-    receive(c, dependencies, path, 'receiveAndDelete', admit),
+  serve(app, dependencies, 'receiveAndDelete', (c, path, confirmRight) =>
+    receive(c, dependencies, path, 'receiveAndDelete', confirmRight),
   );
   serve(app, dependencies, 'receiveDeferred', async (c, path) => {
     const deferred = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseDeferred);
@@ -94,12 +94,13 @@ async function receive(
   dependencies: HttpDependencies,
   path: EntityPath,
   mode: ReceiveRequest['mode'],
-  admit: () => Promise<void>,
+  confirmRight: () => Promise<void>,
 ): Promise<Response> {
   const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
   // Without a wait, the check at the start of the request is enough.
-  const waitOptions = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
+  const waitOptions =
+    wait.ms === 0 ? {} : { beforeAttempt: confirmRight, signal: c.req.raw.signal };
   const request = { mode, path, wait, maxMessages, waitOptions, session: optionalSessionOf(c) };
   const sessionId = request.session?.sessionId;
   // The memory of the settlements is released before the wait for messages.

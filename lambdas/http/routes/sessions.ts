@@ -16,13 +16,13 @@ const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
   const { broker } = dependencies;
 
-  serve(app, dependencies, 'acceptSession', async (c, path, admit) => {
+  serve(app, dependencies, 'acceptSession', async (c, path, confirmRight) => {
     const sessionId = sessionIdOf(c);
     const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
     const lock = await broker.acceptSession(path, {
       waitMs: wait.ms,
       // During a wait the client may disconnect or lose its right.
-      ...(wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal }),
+      ...(wait.ms === 0 ? {} : { beforeAttempt: confirmRight, signal: c.req.raw.signal }),
       sessionId,
     });
     if (lock === undefined) return c.body(null, 204, retryHeaders(wait));

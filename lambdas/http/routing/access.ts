@@ -8,7 +8,7 @@ import type { HttpDependencies } from '../http-dependencies.ts';
 
 type AccessDependencies = Pick<
   HttpDependencies,
-  'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'onAuthorized'
+  'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'countOperation' | 'onAuthorized'
 >;
 
 /**
@@ -105,7 +105,7 @@ async function grantingRule(
  */
 function countForRule(dependencies: AccessDependencies, request: Request, rule: SigningRule): void {
   noteRule(dependencies, request, rule);
-  dependencies.admitRule?.(rule);
+  dependencies.countOperation?.(rule);
 }
 
 function noteRule({ onAuthorized }: AccessDependencies, request: Request, rule: SigningRule): void {

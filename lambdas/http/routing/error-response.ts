@@ -7,8 +7,8 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 
-/** The two surfaces, which map a missing entity to different statuses. */
-export type Surface = 'runtime' | 'management';
+/** The two REST interfaces of the vendor, which map a missing entity to different statuses. */
+export type ErrorStyle = 'runtime' | 'management';
 
 type ErrorDependencies = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
 
@@ -69,13 +69,13 @@ interface Failure {
  */
 export function errorHandler(
   dependencies: ErrorDependencies,
-  surface: Surface,
+  style: ErrorStyle,
   report: typeof reportFault = reportFault,
 ): ErrorHandler {
   return (error, c) => {
     const trackingId = createTrackingId(dependencies.random);
     if (!(error instanceof BrokerError)) report(error, trackingId);
-    return respond(withHint(failureOf(error, surface), c), c, dependencies, trackingId);
+    return respond(withHint(failureOf(error, style), c), c, dependencies, trackingId);
   };
 }
 
@@ -129,7 +129,7 @@ export function createTrackingId(random: RandomSource): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function failureOf(error: unknown, surface: Surface): Failure {
+function failureOf(error: unknown, style: ErrorStyle): Failure {
   if (!(error instanceof BrokerError)) {
     return {
       status: 500,
@@ -141,7 +141,7 @@ function failureOf(error: unknown, surface: Surface): Failure {
   }
   const { code, message, subCode, retryable, operation } = error;
   return {
-    status: STATUS[surface][code],
+    status: STATUS[style][code],
     code,
     sentence: message,
     subCode,

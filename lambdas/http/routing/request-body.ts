@@ -3,7 +3,7 @@ import {
   argumentError,
   BrokerError,
   messageSizeExceeded,
-  outOfMemory,
+  noMemoryFor,
 } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
@@ -70,7 +70,7 @@ export async function withBody<Result>(
 ): Promise<Result> {
   let evict = () => {};
   const evicted = new Promise<never>((_resolve, reject) => {
-    evict = () => reject(outOfMemory('requests'));
+    evict = () => reject(noMemoryFor('requests'));
   });
   const share = limit.isAuthorized
     ? memory.open(memory.limit, () => evict())
@@ -95,7 +95,7 @@ export async function withBody<Result>(
 
 function hold(memory: BodyDependencies['memory'], share: MemoryShare, bytes: number): void {
   if (share.hold(bytes)) return;
-  throw share.held + bytes > memory.limit ? neverFits() : outOfMemory('requests');
+  throw share.held + bytes > memory.limit ? neverFits() : noMemoryFor('requests');
 }
 
 /** The memory that `bytes` of a body take, bytes. */

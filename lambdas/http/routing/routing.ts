@@ -14,7 +14,7 @@ export type EntityHandler = (
   c: Context,
   path: EntityPath,
   /** Checks the caller's right again, since it may end during a wait. Throws as `confirmRight`. */
-  admit: () => Promise<void>,
+  confirmRight: () => Promise<void>,
 ) => Response | Promise<Response>;
 
 /** The part of a path after the entity, `/messages…` or `/sessions/$…`. */

@@ -72,7 +72,7 @@ export type ListSubject =
   | { readonly kind: 'subscription'; readonly topic: string };
 
 /**
- * The operations on entities, which every transport calls (semantics N1, G1). The transport checks rights. Paths have
+ * The operations on entities, which every surface calls (semantics N1, G1). The surface checks rights. Paths have
  * the client's spelling; all methods throw ArgumentError for a path that no entity can have.
  */
 export class Management {

@@ -22,7 +22,7 @@ export interface Candidate {
 export interface Reservation {
   readonly request: DeduplicationRequest;
   /** For each candidate whether it is new, in order. */
-  readonly standings: readonly Standing[];
+  readonly checks: readonly DuplicateCheck[];
   /** Must be part of the write that stores the new messages. Absent = none of them has a key. */
   readonly condition: DeduplicationCondition | undefined;
   /** The attempts of one send share its name, and are counted from 0. */
@@ -30,7 +30,7 @@ export interface Reservation {
 }
 
 /** Whether a message is new or a duplicate. */
-export type Standing =
+export type DuplicateCheck =
   | { readonly kind: 'new' }
   /** With the sequence number of its original, where that is known. */
   | { readonly kind: 'duplicate'; readonly number: bigint | undefined };

@@ -19,7 +19,10 @@ import type { TransactionStore } from './transactions.ts';
 /** A claim of messages of one log. */
 export interface ClaimRequest
   extends LogPolicy,
-    Pick<ReceiveOptions, 'mode' | 'maxMessages' | 'answer' | 'payloads' | 'turn' | 'isWanted'> {
+    Pick<
+      ReceiveOptions,
+      'mode' | 'maxMessages' | 'answer' | 'payloads' | 'waitForTurn' | 'isWanted'
+    > {
   /** The size of the bodies in one answer, bytes; a single larger body is returned too. */
   readonly maxBytes: number;
   readonly lockMs: number;

@@ -69,7 +69,15 @@ export class ReceiveWait {
 
 /** The part of a claim that the options of its receive decide. */
 export function claimOptions(options: ReceiveOptions) {
-  const { mode, maxMessages, answer, payloads, turn, signal } = options;
+  const { mode, maxMessages, answer, payloads, waitForTurn, signal } = options;
   const isWanted = () => signal?.aborted !== true && options.isWanted?.() !== false;
-  return { mode, maxMessages, maxBytes: LIMITS.receiveBytes, answer, payloads, turn, isWanted };
+  return {
+    mode,
+    maxMessages,
+    maxBytes: LIMITS.receiveBytes,
+    answer,
+    payloads,
+    waitForTurn,
+    isWanted,
+  };
 }

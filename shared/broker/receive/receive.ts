@@ -50,7 +50,7 @@ async function lookAndWait(
     requireSessionFits(entity, path, undefined);
     const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
     const isLast = !wait.listen(logs);
-    await options.admit?.();
+    await options.beforeAttempt?.();
     // The caller may have aborted meanwhile; then nothing may be claimed.
     if (wait.isAborted) break;
     // The first and the last look ask all partitions; those in between ask some, round robin.

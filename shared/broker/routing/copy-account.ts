@@ -1,9 +1,9 @@
-import { type BrokerError, messageSizeExceeded, outOfMemory } from '../../domain/broker-error.ts';
+import { type BrokerError, messageSizeExceeded, noMemoryFor } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
 /** Runs an operation that routes messages, and counts its copies until it ends. */
-export async function countingCopies<Result>(
+export async function withCopyAccount<Result>(
   dependencies: BrokerDependencies,
   work: (dependencies: BrokerDependencies) => Promise<Result>,
 ): Promise<Result> {
@@ -17,7 +17,7 @@ export async function countingCopies<Result>(
     const bytes = (made + copies) * BUDGETS.weights.copyBytes;
     const more = bytes - share.held;
     if (more > 0 && !share.hold(more))
-      throw bytes > most ? tooManyCopies() : outOfMemory('copies of messages');
+      throw bytes > most ? tooManyCopies() : noMemoryFor('copies of messages');
     made += copies;
   };
   const discard = (copies: number) => {

@@ -13,7 +13,7 @@ import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy } from '../ports/publication.ts';
 import { tooManyCopies } from './copy-account.ts';
 import { withReason } from './obstacles.ts';
-import { Turn } from './turn.ts';
+import { TimeSlice } from './time-slice.ts';
 
 /** The copies that the rules of a topic's subscriptions make of messages. */
 export interface Matched {
@@ -77,7 +77,7 @@ async function matchSubscriptions(
 ): Promise<Matched> {
   const subscribed = await dependencies.subscriptions.of(topic);
   const enqueuedAt = dependencies.clock.now();
-  const turn = new Turn(dependencies);
+  const slice = new TimeSlice(dependencies);
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
   let total = 0;
@@ -95,7 +95,7 @@ async function matchSubscriptions(
       const matching = matchInSteps(rules, input, dependencies.random);
       let step = matching.next();
       while (step.done !== true) {
-        if (turn.isOver) await turn.next();
+        if (slice.isOver) await slice.next();
         step = matching.next();
       }
       const match = step.value;

@@ -1,7 +1,7 @@
 import { NothingStored } from '../../domain/broker-error.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { partitionKeyOf, partitionOfKey } from '../../domain/messages/partition.ts';
+import { partitionOfKey, placementKeyOf } from '../../domain/messages/partition.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
 /** The partition for messages of an entity. */
@@ -41,7 +41,7 @@ export function placesFor(
   const { description } = entity;
   for (const message of messages) {
     const isKeyless = partitionsOf(entity) === 1 || description.kind === 'subscription';
-    const key = isKeyless ? undefined : partitionKeyOf(message, description);
+    const key = isKeyless ? undefined : placementKeyOf(message, description);
     const name = key === undefined ? undefined : partitionOfKey(key, partitionsOf(entity));
     const group = groups.get(name);
     if (group === undefined) {

@@ -57,7 +57,7 @@ export function newMessages(
   messages: readonly Message[],
   reservation: Reservation | undefined,
 ): readonly Message[] {
-  return messages.filter((_, index) => reservation?.standings[index]?.kind !== 'duplicate');
+  return messages.filter((_, index) => reservation?.checks[index]?.kind !== 'duplicate');
 }
 
 /** Whether a write failed because the condition of this reservation was refused. */

@@ -15,11 +15,11 @@ import {
   requireSendableMessages,
   requireSessionIds,
 } from '../../domain/messages/outgoing-rules.ts';
-import { sharedPartitionKey } from '../../domain/messages/partition.ts';
+import { sharedPlacementKey } from '../../domain/messages/partition.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
-import { countingCopies } from '../routing/copy-account.ts';
+import { withCopyAccount } from '../routing/copy-account.ts';
 import { matchArriving } from '../routing/match-subscriptions.ts';
 import { placeFor } from '../routing/placement.ts';
 import { type Detection, detectionOf } from './deduplication.ts';
@@ -66,16 +66,16 @@ async function sendTo(
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
-  const { messages, detection, settings } = await admit(dependencies, entity, outgoing);
+  const { messages, detection, settings } = await prepareMessages(dependencies, entity, outgoing);
   // Only a MessageId from the sender is a key, not a generated one.
-  const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
+  const key = partitionsOf(entity) > 1 ? sharedPlacementKey(outgoing, settings) : undefined;
   const placement = placeFor(dependencies, entity, key);
   const sending = { entity, placement, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
   const numbers = storesMessages(entity)
     ? await store(dependencies, sending, once, append)
-    : await countingCopies(dependencies, (counting) => distribute(counting, sending, once));
+    : await withCopyAccount(dependencies, (counting) => distribute(counting, sending, once));
   return messages.map((message, i) => {
     // A repeated message in the batch gets the answer of the first one.
     const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);
@@ -85,22 +85,22 @@ async function sendTo(
 }
 
 /** Messages as an entity accepts them. */
-export interface Admitted {
+export interface PreparedMessages {
   readonly messages: readonly Message[];
   readonly settings: IngressSettings;
   readonly detection: Detection | undefined;
 }
 
 /** Checks messages of a sender and completes them. Throws as `send`. */
-export async function admit(
+export async function prepareMessages(
   dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
-): Promise<Admitted> {
+): Promise<PreparedMessages> {
   requireSendable(entity);
-  const admitted = completeMessages(dependencies, entity, outgoing);
-  await requireQuota(dependencies, entity, admitted.settings, admitted.messages);
-  return admitted;
+  const prepared = completeMessages(dependencies, entity, outgoing);
+  await requireQuota(dependencies, entity, prepared.settings, prepared.messages);
+  return prepared;
 }
 
 /** Checks and completes messages without a check of the entity's status and quota. Throws as `send`. */
@@ -108,7 +108,7 @@ export function completeMessages(
   dependencies: BrokerDependencies,
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
-): Admitted {
+): PreparedMessages {
   const { description } = entity;
   if (description.kind === 'subscription') throw notASender();
   if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);

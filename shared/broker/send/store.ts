@@ -48,8 +48,8 @@ export async function store(
       if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       const numbers = new Map(fresh.map((message, i) => [message, stored[i]]));
       for (const [i, message] of messages.entries()) {
-        const standing = reservation?.standings[i];
-        if (standing?.kind === 'duplicate') numbers.set(message, standing.number);
+        const check = reservation?.checks[i];
+        if (check?.kind === 'duplicate') numbers.set(message, check.number);
       }
       return numbers;
     } catch (error) {

@@ -90,7 +90,7 @@ export async function receiveInSession(
       requireSessionFits(entity, path, session.sessionId);
       const waitedOn = sessionLog(entity, session.sessionId);
       const isLast = !wait.listen([waitedOn]);
-      await options.admit?.();
+      await options.beforeAttempt?.();
       if (wait.isAborted) break;
       await forwardTopicDue(dependencies, path, waitedOn.partition);
       const { log, policy } = await heldSession(dependencies, entity, path, session);
@@ -129,7 +129,7 @@ export async function settleInSession(
   const log = sessionLog(entity, sessionId);
   const lock = await dependencies.sessions.lockState(log);
   const outcomes: SettlementOutcome[] = [];
-  const admitted = settlements.flatMap(({ lockToken, action }, index) => {
+  const readable = settlements.flatMap(({ lockToken, action }, index) => {
     try {
       requireAction(path, action);
       if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
@@ -145,10 +145,10 @@ export async function settleInSession(
   });
   const refusals = await dependencies.messages.settle(
     log,
-    admitted.map(({ settlement }) => settlement),
+    readable.map(({ settlement }) => settlement),
     sessionPolicy(entity, log, lock),
   );
-  for (const [i, { index }] of admitted.entries()) {
+  for (const [i, { index }] of readable.entries()) {
     const refusal = refusals[i];
     const lockToken = settlements[index]?.lockToken ?? '';
     outcomes[index] =

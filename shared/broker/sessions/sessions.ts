@@ -32,7 +32,7 @@ export async function acceptSession(
   requireReceivable(entity);
   requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, sessionId);
-  await options.admit?.();
+  await options.beforeAttempt?.();
   // The caller may have aborted meanwhile, and could not release the session.
   if (options.signal?.aborted) return undefined;
   const { lockMs } = entity.description;
@@ -44,7 +44,7 @@ export async function acceptSession(
 async function acceptNext(
   dependencies: BrokerDependencies,
   path: EntityPath,
-  { waitMs, signal, admit, onWait }: AcceptOptions,
+  { waitMs, signal, beforeAttempt, onWait }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
   const wait = new ReceiveWait(dependencies, waitMs, signal);
   try {
@@ -56,7 +56,7 @@ async function acceptNext(
       requireSessions(entity, path);
       const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
       const isLast = !wait.listen(logs);
-      await admit?.();
+      await beforeAttempt?.();
       if (wait.isAborted) return undefined;
       const accepted = await acceptInAny(dependencies, entity, path);
       if (accepted !== undefined || isLast) return accepted && shown(accepted);

@@ -31,11 +31,11 @@ export async function settle(
       requireAction(path, action);
       return readToken(entity, lockToken);
     },
-    async (partition, admitted) => {
+    async (partition, group) => {
       touched.add(partition);
       const refusals = await dependencies.messages.settle(
         logOf(entity, path.subQueue, partition),
-        admitted.map(({ token, item: { action } }) => ({ token, action })),
+        group.map(({ token, item: { action } }) => ({ token, action })),
         policyOf(entity, path.subQueue, partition),
       );
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
@@ -57,10 +57,10 @@ export async function renewLocks(
   return await perPartition(
     lockTokens.map((lockToken) => ({ lockToken })),
     ({ lockToken }) => readToken(entity, lockToken),
-    async (partition, admitted) => {
+    async (partition, group) => {
       const renewals = await dependencies.messages.renew(
         logOf(entity, path.subQueue, partition),
-        admitted.map(({ token }) => token),
+        group.map(({ token }) => token),
         entity.description.lockMs,
         policyOf(entity, path.subQueue, partition).rules,
       );
@@ -71,7 +71,7 @@ export async function renewLocks(
   );
 }
 
-interface Admitted<Item> {
+interface IndexedItem<Item> {
   readonly index: number;
   readonly token: LockToken;
   readonly item: Item;
@@ -83,14 +83,14 @@ interface Admitted<Item> {
  */
 async function perPartition<Item extends { readonly lockToken: string }, Outcome extends object>(
   items: readonly Item[],
-  admit: (item: Item) => LockToken,
-  work: (partition: number, admitted: readonly Admitted<Item>[]) => Promise<readonly Outcome[]>,
+  tokenOf: (item: Item) => LockToken,
+  work: (partition: number, group: readonly IndexedItem<Item>[]) => Promise<readonly Outcome[]>,
 ): Promise<readonly (Outcome & { readonly lockToken: string })[]> {
   const outcomes: (Outcome | { readonly refusal: BrokerError })[] = [];
-  const groups = new Map<number, Admitted<Item>[]>();
+  const groups = new Map<number, IndexedItem<Item>[]>();
   for (const [index, item] of items.entries()) {
     try {
-      const token = admit(item);
+      const token = tokenOf(item);
       addTo(groups, token.partition, { index, token, item });
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
@@ -99,10 +99,10 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
   }
   const failures: BrokerError[] = [];
   await Promise.all(
-    Array.from(groups, async ([partition, admitted]) => {
+    Array.from(groups, async ([partition, group]) => {
       try {
-        const done = await work(partition, admitted);
-        for (const [i, { index }] of admitted.entries()) {
+        const done = await work(partition, group);
+        for (const [i, { index }] of group.entries()) {
           const outcome = done[i];
           assert(outcome !== undefined, 'every item has an outcome');
           outcomes[index] = outcome;
@@ -110,7 +110,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       } catch (error) {
         if (!(error instanceof BrokerError)) throw error;
         failures.push(error);
-        for (const { index } of admitted) outcomes[index] = { refusal: error };
+        for (const { index } of group) outcomes[index] = { refusal: error };
       }
     }),
   );

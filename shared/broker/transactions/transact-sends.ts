@@ -17,7 +17,12 @@ import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts
 import { obstacleAt, withReason } from '../routing/obstacles.ts';
 import { route } from '../routing/route.ts';
 import type { Detection } from '../send/deduplication.ts';
-import { admit, completeMessages, requireSendPath, storesMessages } from '../send/send.ts';
+import {
+  completeMessages,
+  prepareMessages,
+  requireSendPath,
+  storesMessages,
+} from '../send/send.ts';
 import { inOperation } from './error-context.ts';
 
 /** The entity through which a transaction sends to others. */
@@ -89,16 +94,20 @@ export async function prepareSends(
         const stuck = await undeliverableTo(dependencies, destination);
         if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
       }
-      const admitted = await Promise.all(
+      const prepared = await Promise.all(
         batches.map(({ operationIndex, messages }) =>
           inOperation(operationIndex, async () => {
-            const { messages: taken, detection } = await admit(dependencies, entity, messages);
+            const { messages: taken, detection } = await prepareMessages(
+              dependencies,
+              entity,
+              messages,
+            );
             return taken.map((message, index) => ({ operationIndex, index, message, detection }));
           }),
         ),
       );
       const { all, detection } = withoutRepeats(
-        admitted.flat(),
+        prepared.flat(),
         isVia ? (message) => message : withFirstHop,
       );
       const staysIn = ({ message: { scheduledEnqueueAt = 0 } }: PlacedMessage) =>
@@ -141,22 +150,22 @@ async function undeliverableTo(
 
 /** Leaves out messages that the transaction itself repeats, if the entity detects duplicates. */
 function withoutRepeats(
-  admitted: readonly (PlacedMessage & { readonly detection: Detection | undefined })[],
+  prepared: readonly (PlacedMessage & { readonly detection: Detection | undefined })[],
   change: (message: Message) => Message,
 ): { readonly all: readonly PlacedMessage[]; readonly detection: Detection | undefined } {
   const keys = new Map<Message, string>();
   const seen = new Set<string>();
   const all: PlacedMessage[] = [];
-  for (const { operationIndex, index, message: admittedOne, detection } of admitted) {
-    const key = detection?.keys.get(admittedOne);
+  for (const { operationIndex, index, message: preparedOne, detection } of prepared) {
+    const key = detection?.keys.get(preparedOne);
     if (key !== undefined && seen.has(key)) continue;
-    const message = change(admittedOne);
+    const message = change(preparedOne);
     all.push({ operationIndex, index, message });
     if (key === undefined) continue;
     seen.add(key);
     keys.set(message, key);
   }
-  const detection = admitted.find((one) => one.detection !== undefined)?.detection;
+  const detection = prepared.find((one) => one.detection !== undefined)?.detection;
   return { all, detection: detection && { ...detection, keys } };
 }
 

@@ -13,7 +13,7 @@ import type { OperationOutcome, Transaction, TransactionOperation } from '../bro
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import type { TransactedSettlement, TransactedSettlements } from '../ports/transactions.ts';
-import { countingAttempt, countingCopies } from '../routing/copy-account.ts';
+import { countingAttempt, withCopyAccount } from '../routing/copy-account.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
 import { readToken } from '../settle/settle.ts';
@@ -50,12 +50,12 @@ async function attempt(
   transaction: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   try {
-    return await countingCopies(dependencies, (counting) => execute(counting, transaction));
+    return await withCopyAccount(dependencies, (counting) => execute(counting, transaction));
   } catch (error) {
     // An entity was deleted, and possibly created again, since this process read it. Nothing was written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     for (const { path } of transaction.operations) dependencies.entities.forget(path.key);
-    return await countingCopies(dependencies, (counting) => execute(counting, transaction));
+    return await withCopyAccount(dependencies, (counting) => execute(counting, transaction));
   }
 }
 

@@ -5,7 +5,7 @@ import type { SubQueue } from '../entities/entity-path.ts';
 export interface Log {
   readonly entityId: string;
   /** The id of the entity whose counter numbers the messages; for a subscription, its topic's id. */
-  readonly counterId: string;
+  readonly headerEntityId: string;
   /** The key (lower-case path) of the entity, by which the sweep and an activation read it again. */
   readonly entityKey: string;
   readonly partition: number;
@@ -26,7 +26,7 @@ export interface Log {
 export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Log {
   return {
     entityId: entity.id,
-    counterId: entity.parentId ?? entity.id,
+    headerEntityId: entity.parentId ?? entity.id,
     entityKey: entity.key,
     partition,
     subQueue,

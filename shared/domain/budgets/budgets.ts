@@ -67,7 +67,7 @@ export const BUDGETS = {
      * Fraction of the process's limit for these copies of one connection; a single delivery may exceed it.
      */
     decodedShareOfProcess: 0.25,
-    /** JSON of a body that is not one data section, which other transports receive: any body may become as much. */
+    /** JSON of a body that is not one data section, which other surfaces receive: any body may become as much. */
     shownBytes: 8 * MB,
     /** This JSON may be longer than `shownBytes` if it has at most this many bytes for each byte of the body. */
     shownPerByte: 2,

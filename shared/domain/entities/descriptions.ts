@@ -2,7 +2,7 @@ import { LIMITS } from '../limits.ts';
 
 /**
  * The properties of queues, topics and subscriptions (semantics N8, N9, N10, T1). Durations are in ms; an
- * absent duration is unlimited. The transports know the names on the wire.
+ * absent duration is unlimited. The surfaces know the names on the wire.
  */
 
 /** The status of an entity (semantics N19). */

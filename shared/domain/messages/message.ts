@@ -24,7 +24,7 @@ export interface OutgoingMessage {
   readonly properties: Properties;
   /** The AMQP-only sections (body sections, annotations), which HTTP cannot express, kept byte for byte. */
   readonly amqp?: Uint8Array;
-  /** `body` was made from `amqp`, as JSON for other transports, so the two count once. Not stored. */
+  /** `body` was made from `amqp`, as JSON for other surfaces, so the two count once. Not stored. */
   readonly bodyShowsAmqp?: boolean;
 }
 
@@ -53,10 +53,7 @@ export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): b
  * The partition key that receivers and filters see: the sender's, or the session id if the sender set none
  * (recordings of the vendor's REST client for Node, 2014).
  */
-export function effectivePartitionKey({
-  sessionId,
-  partitionKey,
-}: OrderingKeys): string | undefined {
+export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
   return partitionKey || sessionId || partitionKey;
 }
 

@@ -12,7 +12,7 @@ type Settings = Pick<IngressSettings, 'requiresDuplicateDetection'> & {
  * The key that decides the partition of a message: the SessionId, else the PartitionKey, else, in an entity
  * with duplicate detection, the sender's MessageId (semantics #P6). Undefined = any partition.
  */
-export function partitionKeyOf(message: Keyed, settings: Settings): string | undefined {
+export function placementKeyOf(message: Keyed, settings: Settings): string | undefined {
   const orId = settings.requiresDuplicateDetection ? message.messageId : undefined;
   return orderingKeyOf(message, settings) ?? orId;
 }
@@ -21,11 +21,11 @@ export function partitionKeyOf(message: Keyed, settings: Settings): string | und
  * The common partition key of the messages of one send, which all go to one partition. Throws
  * InvalidOperation if the keys differ, or if only some messages have one (semantics M23).
  */
-export function sharedPartitionKey(
+export function sharedPlacementKey(
   messages: readonly Keyed[],
   settings: Settings,
 ): string | undefined {
-  const keys = new Set(messages.map((message) => partitionKeyOf(message, settings)));
+  const keys = new Set(messages.map((message) => placementKeyOf(message, settings)));
   const [first, second] = keys;
   if (keys.size < 2) return first;
   const named = settings.requiresDuplicateDetection

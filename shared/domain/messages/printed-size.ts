@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { effectivePartitionKey, type Message } from './message.ts';
+import { type Message, shownPartitionKey } from './message.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
@@ -130,7 +130,7 @@ function textsOf(message: Message): readonly string[] {
     message.deadLetterSource,
     message.label,
     message.messageId,
-    effectivePartitionKey(message),
+    shownPartitionKey(message),
     message.replyTo,
     message.replyToSessionId,
     message.sessionId,

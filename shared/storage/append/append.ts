@@ -15,9 +15,9 @@ import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/
 import type { Item, Table } from '../dynamodb/table.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
-import { takeNumbers } from '../scheduling/partition-header.ts';
 import { addReady, readSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
+import { takeNumbers } from './partition-header.ts';
 import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
 
 /**
@@ -155,7 +155,7 @@ function sessionsOf(runs: readonly Run[]): readonly Log[] {
   );
 }
 
-/** One due-time item for each due time, with the scheduled blocks that come due then. */
+/** One due item for each due time, with the scheduled blocks that come due then. */
 function dueItems(log: Log, blocks: readonly Block[]): Item[] {
   const byDueTime = new Map<number, bigint[]>();
   for (const { section, enqueuedAt, sequence } of blocks) {

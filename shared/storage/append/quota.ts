@@ -1,7 +1,7 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
-import { readPartitionHeader } from '../scheduling/partition-header.ts';
 import type { StoreContext } from '../store-context.ts';
+import { readPartitionHeader } from './partition-header.ts';
 
 /**
  * Whether `bytes` more fit into an entity's quota, and an upper bound of its size, bytes. It measures the entity only

@@ -55,7 +55,7 @@ async function scanAndClaim(
   const lookedAt = context.clock.now();
   const locks = request.mode === 'peekLock' ? { lockedUntil: lockEnd(request, lookedAt) } : {};
   const found = await find(context, log, { ...request, ...locks }, lookedAt);
-  if (found.targets.length > 0) await request.turn?.();
+  if (found.targets.length > 0) await request.waitForTurn?.();
   const receive = { context, log, request, now: context.clock.now() };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {

@@ -1,8 +1,8 @@
 import type {
   DeduplicationCondition,
   DeduplicationRequest,
+  DuplicateCheck,
   Reservation,
-  Standing,
 } from '../../broker/ports/duplicates.ts';
 import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
@@ -61,13 +61,13 @@ export async function reserve(
  */
 export async function confirm(
   context: StoreContext,
-  { request: { log, candidates }, standings }: Reservation,
+  { request: { log, candidates }, checks }: Reservation,
 ): Promise<void> {
   const dues = new Map<number, number>();
   const sessions = new Map<string, Log>();
-  for (const [index, standing] of standings.entries()) {
-    if (standing.kind === 'new' || standing.number === undefined) continue;
-    const { partition } = splitSequenceNumber(standing.number);
+  for (const [index, check] of checks.entries()) {
+    if (check.kind === 'new' || check.number === undefined) continue;
+    const { partition } = splitSequenceNumber(check.number);
     const { scheduledEnqueueAt: dueAt, sessionId } = candidates[index] ?? {};
     if (dueAt !== undefined) dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
     if (log.sessions !== undefined && sessionId !== undefined) {
@@ -84,7 +84,8 @@ export async function confirm(
 /** What a record says about a message of this send. */
 type Found =
   /** `givenUp` = the attempt of a batch that was given up, whose record is replaced. */
-  { readonly kind: 'new'; readonly givenUp?: string } | Extract<Standing, { kind: 'duplicate' }>;
+  | { readonly kind: 'new'; readonly givenUp?: string }
+  | Extract<DuplicateCheck, { kind: 'duplicate' }>;
 
 interface Keyed {
   readonly index: number;
@@ -127,7 +128,7 @@ class Attempt {
   }
 
   /** Throws DeduplicationRefused if other sends keep writing the same records. */
-  async reserve(): Promise<Pick<Reservation, 'standings' | 'condition'>> {
+  async reserve(): Promise<Pick<Reservation, 'checks' | 'condition'>> {
     const found = new Map<number, Found>();
     const [only] = this.#keyed;
     if (only !== undefined && !this.#isBatch) {
@@ -137,11 +138,11 @@ class Attempt {
         found.set(one.index, await this.#reserveOne(one));
       });
     }
-    const standings = this.#request.candidates.map((_, index): Standing => {
-      const standing = found.get(index);
-      return standing?.kind === 'duplicate' ? standing : { kind: 'new' };
+    const checks = this.#request.candidates.map((_, index): DuplicateCheck => {
+      const check = found.get(index);
+      return check?.kind === 'duplicate' ? check : { kind: 'new' };
     });
-    return { standings, condition: this.#conditionOf(found) };
+    return { checks, condition: this.#conditionOf(found) };
   }
 
   #conditionOf(found: ReadonlyMap<number, Found>): DeduplicationCondition | undefined {
@@ -151,8 +152,8 @@ class Attempt {
     const { entityId } = this.#request.log;
     const about = { entityId, attempt: this.#name, now: this.#now, until: this.#until };
     if (!this.#isBatch) {
-      const standing = found.get(only.index);
-      const replaces = standing?.kind === 'new' ? standing.givenUp : undefined;
+      const check = found.get(only.index);
+      const replaces = check?.kind === 'new' ? check.givenUp : undefined;
       return { ...about, kind: 'message', ...only, replaces };
     }
     const duplicates = [...found.keys()].filter((index) => found.get(index)?.kind === 'duplicate');
@@ -161,7 +162,7 @@ class Attempt {
 
   async #look({ key }: Keyed): Promise<Found> {
     const recordKey = duplicateKey(this.#request.log.entityId, key);
-    return await this.#standing(await this.#context.table.get(recordKey, { consistent: true }));
+    return await this.#check(await this.#context.table.get(recordKey, { consistent: true }));
   }
 
   /** Writes the record of a message of a batch, unless there is a valid one. */
@@ -175,14 +176,14 @@ class Attempt {
     for (let tries = 0; tries < CONFLICT_TRIES_MAX; tries++) {
       const written = await this.#context.table.put(item, unlessKnown(this.#now, givenUp));
       if (written.done || this.#isOwn(written.old)) return { kind: 'new' };
-      const standing = await this.#standing(written.old);
-      if (standing.kind === 'duplicate') return standing;
-      givenUp = standing.givenUp;
+      const check = await this.#check(written.old);
+      if (check.kind === 'duplicate') return check;
+      givenUp = check.givenUp;
     }
     throw new DeduplicationRefused([this.#name]);
   }
 
-  async #standing(item: Item | undefined): Promise<Found> {
+  async #check(item: Item | undefined): Promise<Found> {
     const record = item && fromRecordItem(item);
     if (record === undefined || record.until <= this.#now) return { kind: 'new' };
     const { batch, name, number } = record;

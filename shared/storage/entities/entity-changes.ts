@@ -6,7 +6,7 @@ import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 
 /** The dependencies of `EntityChanges`. */
-export interface EntityChangesSettings {
+export interface EntityChangesDependencies {
   readonly table: DocumentTable;
   /** Forgets what this process remembers of an entity, by its key. */
   readonly forget: (key: string) => void;
@@ -16,9 +16,9 @@ export interface EntityChangesSettings {
 
 /** Makes changes of entities and of rules, so that an answered change holds for every process. */
 export class EntityChanges {
-  readonly #settings: EntityChangesSettings;
+  readonly #settings: EntityChangesDependencies;
 
-  constructor(settings: EntityChangesSettings) {
+  constructor(settings: EntityChangesDependencies) {
     this.#settings = settings;
   }
 

@@ -19,7 +19,7 @@ import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-rem
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
 /** The dependencies of `DynamoEntityStore`. */
-export interface EntityStoreSettings {
+export interface EntityStoreDependencies {
   readonly table: DocumentTable;
   /** Name of the messages table, which has the partition headers of entities. */
   readonly messagesTable: string;
@@ -40,9 +40,9 @@ const REMOVE_TRIES_MAX = 10;
 export class DynamoEntityStore implements EntityStore {
   /** Makes changes of entities and of rules. */
   readonly changes: EntityChanges;
-  readonly #settings: EntityStoreSettings;
+  readonly #settings: EntityStoreDependencies;
 
-  constructor(settings: EntityStoreSettings) {
+  constructor(settings: EntityStoreDependencies) {
     this.#settings = settings;
     this.changes = new EntityChanges({ ...settings, forget: (key) => this.forget(key) });
   }

@@ -49,7 +49,7 @@ export async function layOut(
   const families = new Map<string, LogBatch[]>();
   await forEachInTurns(context.workTurns, peer, batches, (batch) => {
     // Each partition numbers its messages itself.
-    addTo(families, headerKey(batch.to.counterId, batch.to.partition).pk, batch);
+    addTo(families, headerKey(batch.to.headerEntityId, batch.to.partition).pk, batch);
   });
   const placed = await Promise.all(
     Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt, peer)),
@@ -65,7 +65,7 @@ async function layOutFamily(
 ): Promise<readonly Placed[]> {
   const [first] = batches;
   if (first === undefined) return [];
-  const owner: Log = { ...first.to, entityId: first.to.counterId };
+  const owner: Log = { ...first.to, entityId: first.to.headerEntityId };
   const chunks = await cutChunks(context, batches, peer);
   const placed: (readonly Placed[])[] = [];
   await inParallel([...chunks.entries()], CHUNKS_AT_ONCE, async ([i, chunk]) => {
@@ -124,7 +124,7 @@ function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
   const messages = new Map<bigint, Message>();
   for (const { sequence, message } of copies) {
     messages.set(sequence, message);
-    const expiresAt = expiryOf(message, batch, enqueuedAt);
+    const expiresAt = expiryAtArrival(message, batch, enqueuedAt);
     slots.set(
       Number(sequence - first),
       expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
@@ -134,7 +134,7 @@ function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
 }
 
 /** The end of the message's own time to live, limited by the entity's (semantics #A10). */
-function expiryOf(
+function expiryAtArrival(
   { timeToLiveMs }: Message,
   { timeToLiveMsMax = Number.POSITIVE_INFINITY }: LogBatch,
   enqueuedAt: number,

@@ -55,8 +55,8 @@ export class SizeEstimate {
   }
 
   /** Notes that a message left a log: if the log or its topic was full, it is measured again. */
-  noteRemoval({ counterId, partition }: Log): void {
-    const key = keyOf({ entityId: counterId, partition });
+  noteRemoval({ headerEntityId, partition }: Log): void {
+    const key = keyOf({ entityId: headerEntityId, partition });
     const measurement = this.#measurements.get(key);
     if (measurement === undefined) return;
     const { measuredAt: _, ...rest } = measurement;

@@ -1,9 +1,9 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, forwardsMessages, partitionsOf } from '../../domain/entities/entity.ts';
+import { readPartitionHeader } from '../append/partition-header.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { TOUCH_EVERY_MS } from '../entities/activity.ts';
-import { readPartitionHeader } from '../scheduling/partition-header.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 

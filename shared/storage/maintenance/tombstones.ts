@@ -98,7 +98,7 @@ function logsOf({ entity, partitions: count, subQueue, generation }: Tombstone):
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   return partitions.flatMap((partition) => {
     const { id, key, parentId = id } = entity;
-    const base = { entityId: id, counterId: parentId, entityKey: key, partition };
+    const base = { entityId: id, headerEntityId: parentId, entityKey: key, partition };
     if (subQueue !== undefined && generation !== undefined) {
       return [{ ...base, subQueue, generation }];
     }

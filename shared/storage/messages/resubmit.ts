@@ -5,6 +5,7 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { randomName } from '../append/append.ts';
+import { takeNumbers } from '../append/partition-header.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
@@ -12,7 +13,6 @@ import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts
 import { announce, readPages } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
-import { takeNumbers } from '../scheduling/partition-header.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 

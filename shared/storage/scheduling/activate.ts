@@ -5,6 +5,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { randomName } from '../append/append.ts';
+import { readPartitionHeader, takeNumbers } from '../append/partition-header.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-blocks.ts';
@@ -18,7 +19,6 @@ import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Due } from './due-times.ts';
 import { raiseDue, readDues } from './next-due.ts';
-import { readPartitionHeader, takeNumbers } from './partition-header.ts';
 
 /** A transaction takes this many due blocks and the blocks that they become. */
 const BLOCKS_PER_TRANSACTION = 45;
@@ -94,7 +94,7 @@ async function forEachDue(
   return true;
 }
 
-/** Activates due messages, earliest first, and deletes their due-time items. */
+/** Activates due messages, earliest first, and deletes their due items. */
 async function activateRound(
   context: StoreContext,
   log: Log,

@@ -12,7 +12,7 @@ export interface Due {
   readonly sequences: readonly bigint[];
 }
 
-/** The due-time item of scheduled blocks; such items sort by time. */
+/** The due item of scheduled blocks; such items sort by time. */
 export function toDueItem(log: Log, { dueAt, sequences }: Due): Item {
   return {
     pk: { S: logKey(log) },

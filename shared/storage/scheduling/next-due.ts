@@ -1,13 +1,13 @@
 import type { Log } from '../../domain/blocks/log.ts';
-import { dueSortKey, logKey } from '../schema/message-keys.ts';
-import type { StoreContext } from '../store-context.ts';
-import { type Due, fromDueItem } from './due-times.ts';
 import {
   lowerNextDue,
   type PartitionHeader,
   raiseNextDue,
   readPartitionHeader,
-} from './partition-header.ts';
+} from '../append/partition-header.ts';
+import { dueSortKey, logKey } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { type Due, fromDueItem } from './due-times.ts';
 
 /** Keeps the next due time of a log in its partition's header and in the due-work index. */
 

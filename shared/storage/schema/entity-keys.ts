@@ -7,12 +7,12 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
  *     <namespace>/graves          <id>                           tombstones of entities: messages to delete
- *                                 <id>.<sub-queue>.<purges>      tombstones of purged sub-queues
+ *                                 <id>.<sub-queue>.<generation>   tombstones of purged sub-queues
  *     <namespace>/agenda          <time>/<log> or <time>+/<log>  due-work index: the sweep's work
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
  *     <namespace>/sweep           state                          lease of the sweep, progress of its walks
  *
- * `<time>` is epoch ms in 15 decimal digits, `+` = postponed; `<log>` is `<id>.<partition>.<purges>`, `/<session>/` may
+ * `<time>` is epoch ms in 15 decimal digits, `+` = postponed; `<log>` is `<id>.<partition>.<generation>`, `/<session>/` may
  * follow. What belongs to a topic lies under its internal id, so that a later topic of the same name never finds it.
  * Tables with data have the keys `graves` and `agenda`, so these earlier words stay.
  */

@@ -10,8 +10,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <entity>.<partition>p               <name>.<part>                payload items
  *                                         <name>.n                     references to a shared payload
  *     <entity>.<partition>k               /<session>/                  locks and states of sessions
- *     <entity>.<partition>r<purges>       <instant>/<session>/<name>   sessions that may have messages
- *     <entity>.<partition><log><purges>   b<sequence>                  blocks, in order
+ *     <entity>.<partition>r<generation>    <instant>/<session>/<name>   sessions that may have messages
+ *     <entity>.<partition><log><generation>b<sequence>                  blocks, in order
  *                                         b<sequence>+                 messages put back on their own
  *                                         d<sequence>                  deferred messages
  *                                         s<sequence>                  scheduled messages

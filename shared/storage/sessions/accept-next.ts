@@ -25,7 +25,7 @@ import {
   liveLock,
   readSession,
   type Session,
-  type SessionLock,
+  type StoredSessionLock,
   toLockState,
 } from './session-item.ts';
 
@@ -221,7 +221,7 @@ async function keepLockEntry(
   context: StoreContext,
   session: Log,
   entry: ReadyEntry,
-  lock: SessionLock,
+  lock: StoredSessionLock,
   now: number,
 ): Promise<void> {
   const isOfLock = entry.key.sk === lock.entryKey && lock.generation === session.generation;

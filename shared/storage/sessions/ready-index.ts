@@ -11,7 +11,7 @@ import {
   sessionOf,
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { liveLock, readSession, type Session, type SessionLock } from './session-item.ts';
+import { liveLock, readSession, type Session, type StoredSessionLock } from './session-item.ts';
 
 /**
  * An entry of the ready-session index: the sessions that may have messages and no holder, in the order in which they
@@ -95,7 +95,7 @@ export async function putLockEntry(
 export async function deleteLockEntry(
   { table }: StoreContext,
   session: Log,
-  { entryKey, generation }: Pick<SessionLock, 'entryKey' | 'generation'>,
+  { entryKey, generation }: Pick<StoredSessionLock, 'entryKey' | 'generation'>,
 ): Promise<void> {
   await table.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
 }

@@ -14,13 +14,13 @@ import { sessionKey } from '../schema/message-keys.ts';
  *     m  stamp of the last change of the state
  */
 export interface Session {
-  readonly lock?: SessionLock;
+  readonly lock?: StoredSessionLock;
   readonly released: readonly Uint8Array[];
   readonly state?: StatePlace;
 }
 
 /** The lock of a session, live or not. */
-export interface SessionLock {
+export interface StoredSessionLock {
   readonly token: Uint8Array;
   /** Epoch ms. */
   readonly lockedUntil: number;
@@ -59,7 +59,7 @@ export function parseSession(item: Item): Session {
   };
 }
 
-function parseLock(item: Item): SessionLock | undefined {
+function parseLock(item: Item): StoredSessionLock | undefined {
   const token = item['k']?.B;
   if (token === undefined) return undefined;
   return {
@@ -91,7 +91,7 @@ function cut(lockIds: Uint8Array): readonly Uint8Array[] {
 }
 
 /** The lock of a session if it is live: it has not expired, and no change of the entity has ended it. */
-export function liveLock({ lock }: Session, log: Log, now: number): SessionLock | undefined {
+export function liveLock({ lock }: Session, log: Log, now: number): StoredSessionLock | undefined {
   if (lock === undefined || lock.lockedUntil <= now) return undefined;
   return lock.epoch === log.sessions?.epoch ? lock : undefined;
 }

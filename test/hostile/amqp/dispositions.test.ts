@@ -29,8 +29,8 @@ async function peerWith(t: TestContext, links: number, perLink: number) {
   const { gateway, broker, memory } = made;
   const count = links * perLink;
   let given = 0;
-  broker.receive = async (_path, { maxMessages, admit }) => {
-    await admit?.();
+  broker.receive = async (_path, { maxMessages, beforeAttempt }) => {
+    await beforeAttempt?.();
     const first = given;
     given += maxMessages;
     return Array.from({ length: maxMessages }, (_, i) => lockedMessage(first + i, 1));

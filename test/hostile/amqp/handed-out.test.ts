@@ -127,8 +127,11 @@ test('row 12: very many messages that waited for the peer are returned a part in
 function largeMessages(bytes: number, memory?: MemoryBudget) {
   const made = fakeGateway(memory === undefined ? {} : { memory });
   const claims = { count: 0, asked: 0 };
-  made.broker.receive = async (_path, { admit, payloads }): Promise<readonly ReceivedMessage[]> => {
-    await admit?.();
+  made.broker.receive = async (
+    _path,
+    { beforeAttempt, payloads },
+  ): Promise<readonly ReceivedMessage[]> => {
+    await beforeAttempt?.();
     await turn();
     claims.asked++;
     payloads?.hold(bytes, 1n);
@@ -182,8 +185,8 @@ test('row 5: a large message is claimed only if the process has memory for it', 
 test('row 5: more credit during a claim does not make it larger', async () => {
   const { gateway, broker } = fakeGateway();
   const asked: number[] = [];
-  broker.receive = async (_path, { admit, maxMessages, signal }) => {
-    await admit?.();
+  broker.receive = async (_path, { beforeAttempt, maxMessages, signal }) => {
+    await beforeAttempt?.();
     asked.push(maxMessages);
     return asked.length === 1 ? [lockedMessage(1, backlogBytes + MB)] : nothingUntil(signal);
   };
@@ -222,8 +225,8 @@ test('row 5: messages claimed before a shutdown are sent before the connection e
     },
   };
   const { gateway, broker } = fakeGateway({ scheduler });
-  broker.receive = async (_path, { admit, signal }) => {
-    await admit?.();
+  broker.receive = async (_path, { beforeAttempt, signal }) => {
+    await beforeAttempt?.();
     if (left === 0) return await nothingUntil(signal);
     const count = Math.min(left, PER_RECEIVE);
     return Array.from({ length: count }, () => {

@@ -104,9 +104,9 @@ test('row 5: links that wait for messages take no allowance from links with mess
   const { gateway, broker } = fakeGateway();
   const waiting = 60;
   let calls = 0;
-  broker.receive = async (_path, { admit, onWait, signal }) => {
+  broker.receive = async (_path, { beforeAttempt, onWait, signal }) => {
     calls++;
-    await admit?.();
+    await beforeAttempt?.();
     if (calls <= waiting) {
       onWait?.();
       return await waitInVain(signal);

@@ -80,7 +80,7 @@ test('row 12: a message is not settled after the right to receive was revoked', 
 test('row 21: a receiver whose rule is at its rate limit waits, and then continues', async (t) => {
   let refusals = 0;
   const { connect, broker } = await startFakeGateway(t, {
-    admitRule: () => {
+    countOperation: () => {
       // The first operation is the attach of the link.
       if (refusals++ % 4 > 0) throw new BrokerError('ServiceBusy', 'The rule does too much.');
     },

@@ -55,7 +55,7 @@ test('row 12: links to sessions lock some at a time, and release some at a time'
     entities,
     calls: {
       acceptSession: async (_, options) => {
-        await options.admit?.();
+        await options.beforeAttempt?.();
         await locked.one();
         return lockOf(options);
       },
@@ -82,11 +82,11 @@ test('row 12: links that wait for a session query some at a time, and all of the
     entities,
     calls: {
       acceptSession: async (_, options) => {
-        await options.admit?.();
+        await options.beforeAttempt?.();
         await looks.one();
         options.onWait?.();
         await new Promise<void>((goOn) => wake.push(goOn));
-        await options.admit?.();
+        await options.beforeAttempt?.();
         await looks.one();
         return lockOf(options);
       },

@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { LATE_MS_MAX } from '../engine/network.ts';
+import { LATE_MS_MAX } from '../machines/network.ts';
 import type { Interval } from './copy.ts';
 
 /** By path, the intervals in which operations without an answer may have changed messages. */

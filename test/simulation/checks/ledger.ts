@@ -1,5 +1,5 @@
 import type { OperationRecord, SettledItem } from '../clients/record.ts';
-import { LATE_MS_MAX } from '../engine/network.ts';
+import { LATE_MS_MAX } from '../machines/network.ts';
 import {
   clockSkewMs,
   entityOf,

@@ -1,5 +1,5 @@
-import { TABLES } from '../engine/process.ts';
-import type { World } from '../engine/world.ts';
+import { TABLES } from '../machines/process.ts';
+import type { World } from '../machines/world.ts';
 import type { Item } from '../tables/database.ts';
 import { type Violation, violation } from './violation.ts';
 

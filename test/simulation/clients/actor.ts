@@ -1,5 +1,5 @@
-import type { Random } from '../engine/random.ts';
-import type { World } from '../engine/world.ts';
+import type { Random } from '../machines/random.ts';
+import type { World } from '../machines/world.ts';
 import type { ClientLocks, NumberRegistry } from './client-state.ts';
 import type { OperationRecord } from './record.ts';
 

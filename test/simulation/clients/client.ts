@@ -1,4 +1,4 @@
-import type { Result } from '../engine/process.ts';
+import type { Result } from '../machines/process.ts';
 import type { Action, Step } from '../scenario/scenario.ts';
 import { isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Actor, ClientContext } from './actor.ts';

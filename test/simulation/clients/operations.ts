@@ -1,7 +1,7 @@
 import type { Composition } from '../../../lambdas/http/compose.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import type { Result } from '../engine/process.ts';
+import type { Result } from '../machines/process.ts';
 import type { Action } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
 import type { Details } from './record.ts';

@@ -1,6 +1,6 @@
 import type { Settlement, SettlementAction } from '../../../shared/broker/broker.ts';
 import { text } from '../../../shared/domain/messages/property-value.ts';
-import type { Result } from '../engine/process.ts';
+import type { Result } from '../machines/process.ts';
 import {
   entityOf,
   isDeadLetterPath,

@@ -2,7 +2,7 @@ import type { EntitySettings, Management } from '../../../shared/broker/manageme
 import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { text } from '../../../shared/domain/messages/property-value.ts';
 import type { Rule } from '../../../shared/filters/rule.ts';
-import { Random } from '../engine/random.ts';
+import { Random } from '../machines/random.ts';
 import type {
   EntitySpec,
   MessageSpec,

@@ -1,4 +1,4 @@
-import type { Random } from '../engine/random.ts';
+import type { Random } from '../machines/random.ts';
 import type { DeliverySpec, EntitySpec, QueueSpec, SubscriptionSpec } from './scenario.ts';
 
 /** Draws the entities of a namespace: few, so that clients use the same ones. */

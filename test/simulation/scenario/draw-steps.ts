@@ -1,5 +1,5 @@
-import type { ProcessSpec } from '../engine/process.ts';
-import type { Random } from '../engine/random.ts';
+import type { ProcessSpec } from '../machines/process.ts';
+import type { Random } from '../machines/random.ts';
 import {
   type Action,
   COLOURS,

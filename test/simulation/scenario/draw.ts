@@ -1,7 +1,7 @@
 import { LEASE_MS } from '../../../shared/app/leases.ts';
-import { type NetworkFaults, NO_FAULTS } from '../engine/network.ts';
-import type { ProcessSpec } from '../engine/process.ts';
-import type { Random } from '../engine/random.ts';
+import { type NetworkFaults, NO_FAULTS } from '../machines/network.ts';
+import type { ProcessSpec } from '../machines/process.ts';
+import type { Random } from '../machines/random.ts';
 import { drawEntities } from './draw-entities.ts';
 import { drawSteps } from './draw-steps.ts';
 import type { Fault, Scenario } from './scenario.ts';

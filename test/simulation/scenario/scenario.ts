@@ -1,5 +1,5 @@
-import type { NetworkFaults } from '../engine/network.ts';
-import type { ProcessSpec } from '../engine/process.ts';
+import type { NetworkFaults } from '../machines/network.ts';
+import type { ProcessSpec } from '../machines/process.ts';
 
 /**
  * The whole input of a run, as data: the same scenario gives the same run, event by event. A failing

@@ -9,7 +9,7 @@ import type {
 import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
-import { Random } from '../engine/random.ts';
+import { Random } from '../machines/random.ts';
 import { Caller, type CallSpec, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';
 import type { CallKind } from './history.ts';

@@ -1,5 +1,5 @@
 import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
-import { repeat } from '../engine/repeat.ts';
+import { repeat } from '../machines/repeat.ts';
 
 /** The start of every world, epoch ms. */
 const START = Date.UTC(2026, 0, 1);

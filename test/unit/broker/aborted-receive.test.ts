@@ -37,7 +37,7 @@ for (const requiresSession of [false, true]) {
       maxMessages: 1,
       waitMs: 1000,
       signal: gone.signal,
-      admit: async () => gone.abort(),
+      beforeAttempt: async () => gone.abort(),
       ...(requiresSession ? { session: { sessionId: 's', lockToken: 't' } } : {}),
     });
     assert.deepEqual(messages, []);
@@ -64,7 +64,7 @@ for (const asked of [{ sessionId: 's' }, {}]) {
       ...asked,
       waitMs: 1000,
       signal: gone.signal,
-      admit: async () => gone.abort(),
+      beforeAttempt: async () => gone.abort(),
     });
     assert.equal(lock, undefined);
     assert.deepEqual(locks, []);

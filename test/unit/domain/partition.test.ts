@@ -6,9 +6,9 @@ import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import {
-  partitionKeyOf,
   partitionOfKey,
-  sharedPartitionKey,
+  placementKeyOf,
+  sharedPlacementKey,
 } from '../../../shared/domain/messages/partition.ts';
 import { agesBy } from '../../support/ages.ts';
 
@@ -27,19 +27,19 @@ const ROWS = [
 
 for (const [message, plain, detecting] of ROWS) {
   test(`the key of ${JSON.stringify(message)}`, () => {
-    assert.equal(partitionKeyOf(message, PLAIN), plain);
-    assert.equal(partitionKeyOf(message, DETECTING), detecting);
+    assert.equal(placementKeyOf(message, PLAIN), plain);
+    assert.equal(placementKeyOf(message, DETECTING), detecting);
   });
 }
 
 test('an empty session id is a key in an entity that requires sessions', () => {
   const settings = { ...PLAIN, requiresSession: true };
-  assert.equal(partitionKeyOf({ sessionId: '', partitionKey: 'p' }, settings), '');
+  assert.equal(placementKeyOf({ sessionId: '', partitionKey: 'p' }, settings), '');
 });
 
 test('a batch has one key or none', () => {
-  assert.equal(sharedPartitionKey([{ sessionId: 'a' }, { partitionKey: 'a' }], PLAIN), 'a');
-  assert.equal(sharedPartitionKey([{ messageId: '1' }, { messageId: '2' }], PLAIN), undefined);
+  assert.equal(sharedPlacementKey([{ sessionId: 'a' }, { partitionKey: 'a' }], PLAIN), 'a');
+  assert.equal(sharedPlacementKey([{ messageId: '1' }, { messageId: '2' }], PLAIN), undefined);
   for (const [batch, settings] of [
     [[{ sessionId: 'a' }, { sessionId: 'b' }], PLAIN],
     [[{ sessionId: 'a' }, {}], PLAIN],
@@ -48,7 +48,7 @@ test('a batch has one key or none', () => {
     [[{ messageId: '1' }, {}], DETECTING],
   ] as const) {
     assert.throws(
-      () => sharedPartitionKey(batch, settings),
+      () => sharedPlacementKey(batch, settings),
       (error: unknown) => error instanceof BrokerError && error.code === 'InvalidOperation',
     );
   }

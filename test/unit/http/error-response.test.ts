@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Hono } from 'hono';
-import { errorHandler, type Surface } from '../../../lambdas/http/routing/error-response.ts';
+import { type ErrorStyle, errorHandler } from '../../../lambdas/http/routing/error-response.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../../shared/domain/broker-error.ts';
 import { httpDependencies } from '../../support/http-fixture.ts';
 
@@ -9,14 +9,12 @@ const TRACKING_ID = 'abababab-abab-4bab-abab-abababababab';
 
 async function answer(
   error: unknown,
-  { surface = 'runtime' as Surface, headers = {}, path = '/Orders/messages/head' } = {},
+  { style = 'runtime' as ErrorStyle, headers = {}, path = '/Orders/messages/head' } = {},
 ) {
   const log: { readonly error: unknown; readonly trackingId: string | undefined }[] = [];
   const app = new Hono();
   app.onError(
-    errorHandler(httpDependencies(), surface, (error, trackingId) =>
-      log.push({ error, trackingId }),
-    ),
+    errorHandler(httpDependencies(), style, (error, trackingId) => log.push({ error, trackingId })),
   );
   app.all('*', () => {
     throw error;
@@ -44,7 +42,7 @@ test('the two surfaces have different statuses for a missing entity', async () =
   assert.equal(runtime.status, 410);
   // No subcode: it begins with 404 and would contradict the status.
   assert.doesNotMatch(runtime.text, /SubCode/);
-  const management = await answer(entityNotFound('q'), { surface: 'management' });
+  const management = await answer(entityNotFound('q'), { style: 'management' });
   assert.equal(management.status, 404);
   assert.match(management.text, /SubCode=40400\. The messaging entity 'q' could not be found\./);
 });
@@ -111,7 +109,7 @@ test('errors are JSON for clients that prefer it and for operations in JSON', as
 
 test('limits of topics keep the subcodes that clients look for under a 403', async () => {
   const error = new BrokerError('QuotaExceeded', 'Too many.', { subCode: '40503' });
-  const { status, text } = await answer(error, { surface: 'management' });
+  const { status, text } = await answer(error, { style: 'management' });
   assert.equal(status, 403);
   assert.match(text, /<Code>403<\/Code><Detail>SubCode=40503\. Too many\. TrackingId:/);
 });

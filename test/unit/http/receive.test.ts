@@ -47,9 +47,9 @@ test('a peek-lock response has the message and the address of its lock', async (
   );
   assert.match(response.headers.get('brokerproperties') ?? '', /"LockToken":"0{8}-/);
   assert.equal(await response.text(), 'hello');
-  const { admit, signal, payloads, ...options } = broker.received[0]?.options ?? {};
+  const { beforeAttempt, signal, payloads, ...options } = broker.received[0]?.options ?? {};
   assert.deepEqual(options, { mode: 'peekLock', maxMessages: 1, waitMs: 5000 });
-  assert.ok(admit, 'the right is checked again during the wait');
+  assert.ok(beforeAttempt, 'the right is checked again during the wait');
   assert.ok(signal, 'a client that goes away ends the wait');
   assert.ok(payloads, 'large messages count');
 });
@@ -282,12 +282,12 @@ test('the settlement outcomes are returned even when the receive after them fail
 test('a waiting receive counts once for its rule, however often its right is checked', async () => {
   let counted = 0;
   const { call, broker } = startApp({
-    admitRule: () => {
+    countOperation: () => {
       counted++;
     },
   });
   assert.equal((await call('POST', '/q/messages/head?timeout=5')).status, 204);
-  const admit = broker.received[0]?.options.admit;
-  for (let look = 0; look < 3; look++) await admit?.();
+  const beforeAttempt = broker.received[0]?.options.beforeAttempt;
+  for (let look = 0; look < 3; look++) await beforeAttempt?.();
   assert.equal(counted, 1);
 });

@@ -14,7 +14,7 @@ const NOW = 1_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const MAIN: Log = {
   entityId: 'e',
-  counterId: 'e',
+  headerEntityId: 'e',
   entityKey: 'q',
   partition: 0,
   subQueue: 'main',

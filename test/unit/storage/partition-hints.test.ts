@@ -5,7 +5,7 @@ import { agesBy } from '../../support/ages.ts';
 
 const LOG = {
   entityId: 'e',
-  counterId: 'e',
+  headerEntityId: 'e',
   entityKey: 'q',
   partition: 3,
   subQueue: 'main',

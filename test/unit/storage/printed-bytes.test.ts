@@ -23,7 +23,7 @@ const LOCK: Slot = { deliveries: 10, heldUntil: NOW, tag: randomBytes(7) };
 
 const log = (partition: number, generation: number): Log => ({
   entityId: 'abcdefgh',
-  counterId: 'abcdefgh',
+  headerEntityId: 'abcdefgh',
   entityKey: 'q',
   partition,
   subQueue: 'main',

@@ -10,7 +10,7 @@ const LONG_MS = 3_600_000;
 function logNamed(entityId: string): Log {
   return {
     entityId,
-    counterId: entityId,
+    headerEntityId: entityId,
     entityKey: entityId,
     partition: 0,
     subQueue: 'main',

@@ -7,7 +7,7 @@ let isOn = false;
  * Registers the tests of specs in a mode in which `startBroker` starts two processes that answer alternately.
  * `specs` = imports of the spec files, by name; `usual` = those that `npm test` runs too.
  */
-export function registerInTurns<Name extends string>(
+export function registerAlternating<Name extends string>(
   specs: Readonly<Record<Name, () => Promise<unknown>>>,
   usual: readonly NoInfer<Name>[],
 ): void {
@@ -16,7 +16,7 @@ export function registerInTurns<Name extends string>(
   for (const name of names) {
     const load = specs[name];
     // Tests that the import registers become tests of this suite.
-    describe(`in turns: ${name}`, { concurrency: TESTS_AT_ONCE }, async () => {
+    describe(`alternating: ${name}`, { concurrency: TESTS_AT_ONCE }, async () => {
       await load();
     });
   }
@@ -26,6 +26,6 @@ export function registerInTurns<Name extends string>(
 const TESTS_AT_ONCE = 3;
 
 /** Whether `startBroker` starts two processes that answer alternately. */
-export function isInTurns(): boolean {
+export function isAlternating(): boolean {
   return isOn;
 }

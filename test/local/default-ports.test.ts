@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { listenOnUsualPorts, refusedPortWarning } from '../../local/usual-ports.ts';
+import { listenOnDefaultPorts, refusedPortWarning } from '../../local/default-ports.ts';
 import { startCli } from './cli.ts';
 
 /** An address that only this file uses: on Linux every address of 127/8 is this machine. */
@@ -31,11 +31,11 @@ test('if another process has port 5672, the server says why AMQP clients without
   assert.match(cli.output(), /, for AMQP on 5671 too\n/);
 });
 
-test('each taken usual port gives one warning, and the server listens on the others', async (t) => {
+test('each taken default port gives one warning, and the server listens on the others', async (t) => {
   const taken = await holdPort(t, 0);
   const [own, other] = [await freePort(), await freePort()];
   const sentences: string[] = [];
-  const usual = await listenOnUsualPorts(
+  const usual = await listenOnDefaultPorts(
     { host: HOST, port: own },
     (socket) => socket.end('served'),
     (sentence) => sentences.push(sentence),
@@ -48,7 +48,7 @@ test('each taken usual port gives one warning, and the server listens on the oth
   ]);
 });
 
-test('a usual port without permission has its own reason in the warning', () => {
+test('a default port without permission has its own reason in the warning', () => {
   const warning = refusedPortWarning({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
   assert.match(warning, /^Port 5671 on \S+ is not available \(EACCES\), so /);
 });

@@ -50,7 +50,7 @@ export async function takeNumbers(
   taking: { readonly count: number; readonly bytes: number; readonly now: number },
 ): Promise<TakenNumbers> {
   const { count, bytes, now } = taking;
-  const written = await table.update(headerKey(log.counterId, log.partition), {
+  const written = await table.update(headerKey(log.headerEntityId, log.partition), {
     UpdateExpression: 'ADD n :count, z :bytes SET a = :now',
     ConditionExpression: 'attribute_exists(pk)',
     ExpressionAttributeValues: {

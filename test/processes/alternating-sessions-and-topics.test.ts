@@ -1,6 +1,6 @@
-import { registerInTurns } from '../support/in-turns.ts';
+import { registerAlternating } from '../support/alternating-specs.ts';
 
-/** Runs the specs of sessions and topics over two processes in turns; see queues-in-turns.test.ts. */
+/** Runs the specs of sessions and topics over two processes in turns; see alternating-queues.test.ts. */
 
 const USUAL = ['session-accept', 'session-locks', 'topic-deletion', 'topic-sends'] as const;
 
@@ -17,4 +17,4 @@ const SPECS = {
   'topic-sends': () => import('../spec/topics/topic-sends.test.ts'),
 };
 
-registerInTurns(SPECS, USUAL);
+registerAlternating(SPECS, USUAL);

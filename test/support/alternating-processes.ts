@@ -12,7 +12,7 @@ const FROZEN_MS = 2500;
  * next process, whose caches have expired while it was frozen, and which finishes its work before it answers.
  * A lock is settled by another process than the one that took it.
  */
-export class Turns {
+export class AlternatingProcesses {
   readonly #processes: readonly Composition[];
   readonly #time: VirtualTime;
   /** The process that took each lock, by the path of the lock. */

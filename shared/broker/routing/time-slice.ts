@@ -2,7 +2,7 @@ import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
 /** Divides long work of one request into turns, between which the process serves other requests. */
-export class Turn {
+export class TimeSlice {
   readonly #dependencies: Pick<BrokerDependencies, 'monotonicNow' | 'soon'>;
   #until: number;
 

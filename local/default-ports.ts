@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
 /** The default ports of AMQP, which clients use if their address names no port: plain, and with TLS. */
-const USUAL_PORTS = [5672, 5671];
+const DEFAULT_PORTS = [5672, 5671];
 
 /** The address on which the server listens already. */
 export interface OwnAddress {
@@ -9,7 +9,7 @@ export interface OwnAddress {
   readonly port: number;
 }
 
-/** A usual port on which the server cannot listen. */
+/** A default port on which the server cannot listen. */
 interface RefusedPort {
   readonly port: number;
   /** The system's error code, for example `EADDRINUSE`. */
@@ -17,17 +17,17 @@ interface RefusedPort {
 }
 
 /**
- * Listens on the usual ports of AMQP, too, and passes their connections to `serve`. For each port that is not
+ * Listens on the default ports of AMQP, too, and passes their connections to `serve`. For each port that is not
  * available, `warn` receives a sentence with the reason and the remedy. Resolves with the ports in use and a
  * function that closes them.
  */
-export async function listenOnUsualPorts(
+export async function listenOnDefaultPorts(
   own: OwnAddress,
   serve: (socket: Socket) => void,
   warn: (sentence: string) => void,
-  usualPorts: readonly number[] = USUAL_PORTS,
+  defaultPorts: readonly number[] = DEFAULT_PORTS,
 ): Promise<{ readonly ports: readonly number[]; close(): void }> {
-  const wanted = usualPorts.filter((port) => port !== own.port);
+  const wanted = defaultPorts.filter((port) => port !== own.port);
   const servers = wanted.map(() => createServer({ allowHalfOpen: true }, serve));
   const refusals = await Promise.all(
     servers.map((server, i) => tryListen(server, own.host, wanted[i] ?? 0)),
@@ -49,7 +49,7 @@ function tryListen(server: Server, host: string, port: number): Promise<RefusedP
   });
 }
 
-/** The warning about a usual port on which the server cannot listen. */
+/** The warning about a default port on which the server cannot listen. */
 export function refusedPortWarning({ port, code }: RefusedPort, own: OwnAddress): string {
   const [reason, remedy] =
     code === 'EADDRINUSE'
