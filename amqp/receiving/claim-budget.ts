@@ -44,14 +44,14 @@ export class ClaimBudget {
   }
 
   /** Creates a claim of at most `messages` messages, without an allowance yet. */
-  claim(messages: number, isWanted: () => boolean): Claim {
+  claim(messages: number, isWanted: () => boolean): ClaimAllowance {
     const bytes = Math.min(messages * claimedMessageBytes, LIMITS.receiveBytes);
     const take = () => {
       if (this.#backlog() > backlogBytes || this.#claimedBytes + bytes > claimBytes) return false;
       this.#claimedBytes += bytes;
       return true;
     };
-    return new Claim({
+    return new ClaimAllowance({
       take: () => this.#waitFor('claims', { take, isWanted }),
       release: () => {
         this.#claimedBytes -= bytes;
@@ -158,7 +158,7 @@ interface LargeAllowance {
   readonly close: () => void;
 }
 
-interface ClaimAllowance {
+interface AllowanceSource {
   /** Waits for the allowance. Returns false if it is not wanted any more. */
   readonly take: () => Promise<boolean>;
   readonly release: () => void;
@@ -169,19 +169,19 @@ interface ClaimAllowance {
  * One claim. It has an allowance while it claims messages and sends them, but not while it waits for messages
  * to arrive.
  */
-export class Claim implements PayloadAccount {
-  readonly #allowance: ClaimAllowance;
+export class ClaimAllowance implements PayloadAccount {
+  readonly #source: AllowanceSource;
   #hasAllowance = false;
   #large: LargeAllowance | undefined;
   #refusal: BrokerError | undefined;
 
-  constructor(allowance: ClaimAllowance) {
-    this.#allowance = allowance;
+  constructor(source: AllowanceSource) {
+    this.#source = source;
   }
 
   /** Waits for an allowance unless it has one. Returns false if the claim is not wanted any more. */
   async begin(): Promise<boolean> {
-    this.#hasAllowance ||= await this.#allowance.take();
+    this.#hasAllowance ||= await this.#source.take();
     return this.#hasAllowance;
   }
 
@@ -189,7 +189,7 @@ export class Claim implements PayloadAccount {
   hold(bytes: number): void {
     if (bytes <= LIMITS.receiveBytes || (this.#large?.bytes ?? 0) >= bytes) return;
     this.sending();
-    this.#large = this.#allowance.openLarge(bytes);
+    this.#large = this.#source.openLarge(bytes);
     if (this.#large !== undefined) return;
     this.#refusal = serviceBusy('There is no memory for a large message now.');
     throw this.#refusal;
@@ -209,7 +209,7 @@ export class Claim implements PayloadAccount {
   /** Gives the allowance back. */
   end(): void {
     this.sending();
-    if (this.#hasAllowance) this.#allowance.release();
+    if (this.#hasAllowance) this.#source.release();
     this.#hasAllowance = false;
   }
 }

@@ -11,7 +11,7 @@ import { WritingTurns } from '../messages/writing-turns.ts';
 import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
-import type { Claim } from './claim-budget.ts';
+import type { ClaimAllowance } from './claim-budget.ts';
 import { UnsentMessages } from './unsent-messages.ts';
 
 /** How long one receive of the broker waits. Each new one costs a query in DynamoDB. */
@@ -133,7 +133,7 @@ export class Deliverer {
     if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
   }
 
-  async #handOut(claim: Claim, limit: number): Promise<void> {
+  async #handOut(claim: ClaimAllowance, limit: number): Promise<void> {
     const { link } = this.#options;
     const isDraining = link.isDraining;
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, limit);
@@ -162,7 +162,7 @@ export class Deliverer {
   }
 
   /** Sends messages in order, and waits after a large one until the peer has taken it. */
-  async #sendAll(messages: readonly ReceivedMessage[], claim: Claim): Promise<void> {
+  async #sendAll(messages: readonly ReceivedMessage[], claim: ClaimAllowance): Promise<void> {
     const { link } = this.#options;
     const { claimBudget, dependencies } = this.#context;
     const turns = new WritingTurns(dependencies.workTurns, this.#context);
@@ -181,7 +181,11 @@ export class Deliverer {
     this.#context.sendNow();
   }
 
-  async #receive(waitMs: number, claim: Claim, limit: number): Promise<readonly ReceivedMessage[]> {
+  async #receive(
+    waitMs: number,
+    claim: ClaimAllowance,
+    limit: number,
+  ): Promise<readonly ReceivedMessage[]> {
     const { link, node, session } = this.#options;
     const { background, dependencies } = this.#context;
     const wait = new AbortController();

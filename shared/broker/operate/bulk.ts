@@ -7,8 +7,8 @@ import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { DeleteOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireSendable } from '../entity-lookup.ts';
-import { sendOn } from '../routing/forward-pending.ts';
-import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
+import { tryForward } from '../routing/forward-pending.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 
 /** Operations on many messages at once. */
 
@@ -48,7 +48,7 @@ export async function resubmit(
   const entity = await findReceivable(dependencies, path);
   requireSendable(entity);
   const resubmitted = await countDone(resubmissions(dependencies, entity, path, maxMessages));
-  await sendOn(dependencies, entity, partitionNumbers(entity));
+  await tryForward(dependencies, entity, partitionNumbers(entity));
   return resubmitted;
 }
 

@@ -18,13 +18,13 @@ import {
   requireNotForwarding,
   requireReceivable,
 } from '../entity-lookup.ts';
-import { forwardDue, sendOn } from '../routing/forward-pending.ts';
+import { forwardDue, tryForward } from '../routing/forward-pending.ts';
 import {
   heldSession,
   requireSessionFits,
   sessionLog,
   sessionPolicy,
-} from '../sessions/in-session.ts';
+} from '../sessions/session-operations.ts';
 import { requireAction } from '../settle/settlement-rules.ts';
 
 /** Operations on messages by sequence number. */
@@ -68,7 +68,7 @@ export async function cancelScheduled(
   // A message that is due can no longer be cancelled.
   if (isOfKind(entity, 'topic')) await forwardDue(dependencies, entity, log.partition);
   else await dependencies.messages.activateDue(log);
-  if (forwardsMessages(entity)) await sendOn(dependencies, entity, [log.partition]);
+  if (forwardsMessages(entity)) await tryForward(dependencies, entity, [log.partition]);
   await dependencies.messages.cancelScheduled(log, sequences);
 }
 
@@ -96,7 +96,7 @@ export async function operate(
       isKnown && (await operateOne(dependencies, entity, path, operation, place));
     outcomes.push(await orPartlyDone(outcomes, work));
   }
-  await orPartlyDone(outcomes, () => sendOn(dependencies, entity, [...touched]));
+  await orPartlyDone(outcomes, () => tryForward(dependencies, entity, [...touched]));
   return outcomes;
 }
 

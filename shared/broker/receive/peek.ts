@@ -10,7 +10,7 @@ import type { PeekOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
-import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 
 /** How many partitions are asked at the same time. */

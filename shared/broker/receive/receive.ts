@@ -6,8 +6,8 @@ import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
-import { sendOn } from '../routing/forward-pending.ts';
-import { receiveInSession, requireSessionFits } from '../sessions/in-session.ts';
+import { tryForward } from '../routing/forward-pending.ts';
+import { receiveInSession, requireSessionFits } from '../sessions/session-operations.ts';
 import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 import { PartitionedReceive } from './partitioned-receive.ts';
 import { ReceiveWait } from './receive-wait.ts';
@@ -71,7 +71,7 @@ async function lookAndWait(
     }
     // The claim may have dead-lettered messages, which the entity may forward.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await sendOn(dependencies, entity, partitions.asked);
+      await tryForward(dependencies, entity, partitions.asked);
     }
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();

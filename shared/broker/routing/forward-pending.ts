@@ -43,7 +43,7 @@ async function forwardPendingIn(
   const source: Receivable = { ...entity, description };
   const main = logOf(entity, 'main', partition);
   if (forwardTo !== undefined) {
-    const send = sendingOn(dependencies, main, entity, forwardTo, (copy) => copy);
+    const send = forwarderTo(dependencies, main, entity, forwardTo, (copy) => copy);
     await dependencies.messages.forwardDue(main, send);
     const isMore = await dependencies.messages.forwardAll(
       main,
@@ -55,7 +55,7 @@ async function forwardPendingIn(
   if (forwardDeadLetteredMessagesTo !== undefined) {
     const log = logOf(entity, 'deadLetter', partition);
     const policy = policyOf(source, 'deadLetter', partition);
-    const send = sendingOn(dependencies, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
+    const send = forwarderTo(dependencies, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
       withSource(copy, entity),
     );
     const isMore = await dependencies.messages.forwardAll(log, policy, send);
@@ -67,7 +67,7 @@ async function forwardPendingIn(
  * Forwards the messages that an operation left in an entity that forwards. The operation is done already, so a failure
  * is left to the sweep.
  */
-export async function sendOn(
+export async function tryForward(
   dependencies: BrokerDependencies,
   entity: Entity,
   partitions: readonly number[],
@@ -96,7 +96,7 @@ export async function beginForwarding(
   for (const partition of partitions) {
     dependencies.messages.leaveToSweep(logOf(entity, 'main', partition));
   }
-  await sendOn(dependencies, entity, partitions);
+  await tryForward(dependencies, entity, partitions);
 }
 
 /** Forwards due scheduled messages of a topic: its rules decide now, and the copies stay in the same partition. */
@@ -113,7 +113,7 @@ export async function forwardDue(
   });
 }
 
-function sendingOn(
+function forwarderTo(
   dependencies: BrokerDependencies,
   owner: Log,
   source: Entity,

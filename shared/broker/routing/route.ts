@@ -1,5 +1,5 @@
 import { sequenceNumberOf } from '../../domain/blocks/block.ts';
-import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
+import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { invalidOperation } from '../../domain/broker-error.ts';
 import type {
   QueueDescription,
@@ -138,7 +138,7 @@ async function bySession(
   const stay: LogBatch[] = [];
   const move: Promise<LogBatch>[] = [];
   for (const [id, ofSession] of sessions) {
-    const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
+    const to = logOfSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
     if (to.partition === log.partition) stay.push({ to, copies: ofSession });
     else move.push(numberedAnew(dependencies, to, ofSession));
   }
@@ -195,7 +195,7 @@ export async function forward(
   const onward: Message[] = [];
   for (const copy of copies) {
     const reason = obstacle ?? obstacleFor(copy.message);
-    if (reason === undefined) onward.push(sentOn(copy, partition));
+    if (reason === undefined) onward.push(withNextHop(copy, partition));
     else lost.push(dead(copy, reason));
   }
   const arrived = target === undefined ? [] : await enter(dependencies, target, onward);
@@ -235,7 +235,7 @@ async function enterAt(
 }
 
 /** The message with the number of its first entity and one more hop; the number of hops is limited. */
-function sentOn({ sequence, message }: Copy, partition: number): Message {
+function withNextHop({ sequence, message }: Copy, partition: number): Message {
   return {
     ...message,
     enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequenceNumberOf(partition, sequence),

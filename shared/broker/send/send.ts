@@ -73,7 +73,7 @@ async function sendTo(
   const sending = { entity, placement, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
-  const numbers = storesMessages(entity)
+  const numbers = storesSentMessages(entity)
     ? await store(dependencies, sending, once, append)
     : await withCopyAccount(dependencies, (counting) => distribute(counting, sending, once));
   return messages.map((message, i) => {
@@ -121,7 +121,7 @@ export function completeMessages(
 }
 
 /** Whether an entity stores its messages itself, rather than forwarding them at once. */
-export function storesMessages({ description }: Entity): boolean {
+export function storesSentMessages({ description }: Entity): boolean {
   return description.kind === 'queue' && description.forwardTo === undefined;
 }
 

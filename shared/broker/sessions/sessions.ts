@@ -16,7 +16,7 @@ import { findReceivable, requireNotForwarding, requireReceivable } from '../enti
 import type { AcceptedSession } from '../ports/sessions.ts';
 import { ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
-import { requireSessionFits, sessionLog } from './in-session.ts';
+import { requireSessionFits, sessionLog } from './session-operations.ts';
 
 /** Locks, states and lists of sessions (docs/semantics/sessions.md). */
 

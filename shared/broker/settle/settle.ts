@@ -9,8 +9,8 @@ import { addTo } from '../../domain/group-by.ts';
 import type { RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
-import { sendOn } from '../routing/forward-pending.ts';
-import { requireSessionFits, settleInSession } from '../sessions/in-session.ts';
+import { tryForward } from '../routing/forward-pending.ts';
+import { requireSessionFits, settleInSession } from '../sessions/session-operations.ts';
 import { mayDeadLetter, requireAction } from './settlement-rules.ts';
 
 /** Settles messages, each on its own; see `Broker.settle`. */
@@ -42,7 +42,7 @@ export async function settle(
     },
   );
   const actions = settlements.map(({ action }) => action);
-  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [...touched]);
+  if (mayDeadLetter(entity, actions)) await tryForward(dependencies, entity, [...touched]);
   return outcomes;
 }
 

@@ -21,7 +21,7 @@ import {
   completeMessages,
   prepareMessages,
   requireSendPath,
-  storesMessages,
+  storesSentMessages,
 } from '../send/send.ts';
 import { inOperation } from './error-context.ts';
 
@@ -111,7 +111,7 @@ export async function prepareSends(
         isVia ? (message) => message : withFirstHop,
       );
       const staysIn = ({ message: { scheduledEnqueueAt = 0 } }: PlacedMessage) =>
-        storesMessages(entity) || scheduledEnqueueAt > now;
+        storesSentMessages(entity) || scheduledEnqueueAt > now;
       return {
         ...sending,
         appended: all.filter(staysIn),

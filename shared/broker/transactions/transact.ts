@@ -14,8 +14,8 @@ import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import type { TransactedSettlement, TransactedSettlements } from '../ports/transactions.ts';
 import { countingAttempt, withCopyAccount } from '../routing/copy-account.ts';
-import { sendOn } from '../routing/forward-pending.ts';
-import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
+import { tryForward } from '../routing/forward-pending.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 import { readToken } from '../settle/settle.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 import { inOperation } from './error-context.ts';
@@ -234,5 +234,5 @@ async function sendOnDeadLetters(
   { entity, settlements, log }: Settling,
 ): Promise<void> {
   const actions = settlements.flatMap(({ action }) => (action.kind === 'renew' ? [] : [action]));
-  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [log.partition]);
+  if (mayDeadLetter(entity, actions)) await tryForward(dependencies, entity, [log.partition]);
 }

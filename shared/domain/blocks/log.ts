@@ -38,7 +38,7 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
 }
 
 /** The part of a log with the messages of one session. */
-export function inSession(log: Log, sessionId: string): Log {
+export function logOfSession(log: Log, sessionId: string): Log {
   return { ...log, sessionId };
 }
 

@@ -1,4 +1,4 @@
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import {
   cutBlocks,
@@ -31,7 +31,7 @@ export function toRuns(
   for (const [index, { scheduledEnqueueAt, sessionId = '' }] of messages.entries()) {
     const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
     const dueAt = isLater ? scheduledEnqueueAt : undefined;
-    const to = log.sessions === undefined ? log : inSession(log, sessionId);
+    const to = log.sessions === undefined ? log : logOfSession(log, sessionId);
     const key = `${dueAt}${sessionPrefix(to)}`;
     const run = runsByKey.get(key);
     if (run === undefined) runsByKey.set(key, { dueAt, to, indexes: [index] });

@@ -6,7 +6,7 @@ import type {
 } from '../../broker/ports/duplicates.ts';
 import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import { randomName } from '../append/append.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
@@ -71,7 +71,7 @@ export async function confirm(
     const { scheduledEnqueueAt: dueAt, sessionId } = candidates[index] ?? {};
     if (dueAt !== undefined) dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
     if (log.sessions !== undefined && sessionId !== undefined) {
-      sessions.set(sessionId, inSession({ ...log, partition }, sessionId));
+      sessions.set(sessionId, logOfSession({ ...log, partition }, sessionId));
     }
   }
   const noting = Array.from(dues, ([partition, dueAt]) =>

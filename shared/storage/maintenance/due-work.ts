@@ -1,4 +1,4 @@
-import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
+import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { groupBy } from '../../domain/group-by.ts';
@@ -86,7 +86,7 @@ async function workFor(dependencies: SweepDependencies, stored: Log | undefined)
   if (entity?.id !== entityId || entity.generations.main !== generation) return;
   // Built from the entity as it is now, since it may have changed.
   const whole = logOf(entity, 'main', partition);
-  const log = sessionId === undefined ? whole : inSession(whole, sessionId);
+  const log = sessionId === undefined ? whole : logOfSession(whole, sessionId);
   // The due time that this process remembers may be older than the entry.
   context.dueTimes.forget(whole);
   await resumePublications(context, whole);

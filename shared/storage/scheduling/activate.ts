@@ -1,6 +1,6 @@
 import type { Forward } from '../../broker/ports/publication.ts';
 import type { Block } from '../../domain/blocks/block.ts';
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
@@ -199,7 +199,7 @@ async function packAnew(
     const { sessionId } = block;
     if (sessionId !== to.sessionId) {
       await packRow();
-      to = sessionId === undefined ? log : inSession(log, sessionId);
+      to = sessionId === undefined ? log : logOfSession(log, sessionId);
     }
     if (isSmall(block)) {
       const messages = slotsOf(block).map((slot) => loaded.at(block, slot));

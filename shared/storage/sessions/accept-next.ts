@@ -1,6 +1,6 @@
 import type { AcceptedSession, AcceptNextRequest } from '../../broker/ports/sessions.ts';
 import { surveyBlock } from '../../domain/blocks/block.ts';
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import { type BrokerError, serviceBusy } from '../../domain/broker-error.ts';
@@ -176,7 +176,7 @@ async function take(
   { context, partition, request, accepting }: Walk,
   entry: ReadyEntry,
 ): Promise<AcceptedSession | undefined> {
-  const session = inSession(partition, entry.sessionId);
+  const session = logOfSession(partition, entry.sessionId);
   const name = logName(session);
   if (accepting.has(name)) return undefined;
   const locking = lockSession(context, session, request.lockMs);
@@ -196,7 +196,7 @@ async function take(
 /** Whether the session of an entry is ready. Removes the entry if it is not needed. */
 async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
   const { context, partition, request, accepting } = walk;
-  const session = inSession(partition, entry.sessionId);
+  const session = logOfSession(partition, entry.sessionId);
   if (accepting.has(logName(session))) return false;
   // Taken before both reads, so that the message of a sender that relied on a lock which ended later is found.
   const now = context.clock.now();

@@ -1,6 +1,6 @@
 import type { ListSessionsOptions } from '../../broker/session-types.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -80,7 +80,9 @@ async function* withMessages(
     }
     const next: string | undefined = page.next;
     const isRest = next !== undefined && sessionOf(next) === found;
-    from = isRest ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_SECTIONS}` : next;
+    from = isRest
+      ? `${sessionPrefix(logOfSession(partition, found ?? ''))}${AFTER_SECTIONS}`
+      : next;
   }
 }
 
@@ -99,7 +101,7 @@ export async function addMissingSessions(
     from = page.next;
   }
   for await (const sessionId of withMessages(context, partition, policy)) {
-    if (!indexed.has(sessionId)) await addReady(context, [inSession(partition, sessionId)]);
+    if (!indexed.has(sessionId)) await addReady(context, [logOfSession(partition, sessionId)]);
   }
 }
 
@@ -114,7 +116,7 @@ async function isActive(
   { rules }: LogPolicy,
   block: Block,
 ): Promise<boolean> {
-  const log = inSession(partition, sessionId);
+  const log = logOfSession(partition, sessionId);
   const now = clock.now();
   const session = toLockState(await readSession(table, log), log, now);
   const { free, nextFreeAt } = surveyBlock(block, { ...rules, session }, now);

@@ -1,6 +1,6 @@
 import type { SessionStore } from '../../broker/ports/sessions.ts';
 import { bindAll } from '../../domain/bind-all.ts';
-import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { FIRST_READY } from '../schema/message-keys.ts';
@@ -69,7 +69,7 @@ async function deadLetterLapsedSessions(
   const ended = entries.filter(({ stamp }) => stamp === undefined);
   const sessions = new Set(ended.map(({ sessionId }) => sessionId));
   const outcomes = await Promise.all(
-    Array.from(sessions, (id) => deadLetterLapsedIn(context, inSession(partition, id), policy)),
+    Array.from(sessions, (id) => deadLetterLapsedIn(context, logOfSession(partition, id), policy)),
   );
   return outcomes.includes(true);
 }

@@ -1,5 +1,5 @@
 import { parseLockToken } from '../../domain/blocks/lock-token.ts';
-import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
+import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import {
   isOfSessionLock,
@@ -25,7 +25,7 @@ import type {
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
 import { claimOptions, ReceiveWait } from '../receive/receive-wait.ts';
-import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
+import { forwardTopicDue, tryForward } from '../routing/forward-pending.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 
 /** Operations on messages inside a session. */
@@ -49,7 +49,7 @@ export function requireSessionFits(
 /** The log that holds a session's messages. */
 export function sessionLog(entity: Entity, sessionId: string): Log {
   const partition = partitionOfKey(sessionId, partitionsOf(entity));
-  return inSession(logOf(entity, 'main', partition), sessionId);
+  return logOfSession(logOf(entity, 'main', partition), sessionId);
 }
 
 /** The policy for a session's messages. */
@@ -100,7 +100,7 @@ export async function receiveInSession(
         lockMs: entity.description.lockMs,
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
-        await sendOn(dependencies, entity, [log.partition]);
+        await tryForward(dependencies, entity, [log.partition]);
       if (messages.length > 0 || isLast) return messages;
       options.onWait?.();
       await wait.pause(dependencies.messages.changesAt(log, policy));
@@ -155,7 +155,7 @@ export async function settleInSession(
       refusal === undefined ? { lockToken } : { lockToken, refusal: asSessionLockLost(refusal) };
   }
   const actions = settlements.map(({ action }) => action);
-  if (mayDeadLetter(entity, actions)) await sendOn(dependencies, entity, [log.partition]);
+  if (mayDeadLetter(entity, actions)) await tryForward(dependencies, entity, [log.partition]);
   return outcomes;
 }
 
