@@ -48,6 +48,7 @@ interface Signers {
   readonly entity: string | undefined;
 }
 
+/** For an entity that does not exist, so that its absence is refused like a wrong signature (semantics K9). */
 const NO_SIGNERS: Signers = { rules: [], entity: undefined };
 
 /**
