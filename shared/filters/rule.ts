@@ -77,6 +77,7 @@ function check(
   }
 }
 
+/** Throws FilterError for a parameter without a value (semantics R9). */
 function requireParameters(text: string, parameters: Properties): void {
   for (const token of tokenize(text)) {
     if (token.kind === 'parameter' && findParameter(parameters, token.text) === undefined) {

@@ -26,7 +26,7 @@ export interface Route {
 const SEND = { function: 'send', rights: ['Send'] } as const;
 const RECEIVE = { function: 'receive', rights: ['Listen'] } as const;
 const SETTLE = { function: 'settle', rights: ['Listen'] } as const;
-/** The operations on the service itself (semantics H21). */
+/** The operations on the service itself, which need no token (semantics H21). */
 const PUBLIC = { function: 'manage', rights: [], kind: 'extension' } as const;
 
 /** All operations, in order of precedence: where two paths match a request, the first one serves it. */
