@@ -108,8 +108,8 @@ type TextField =
   | 'viaPartitionKey';
 
 /**
- * The text system properties that a sender, and so an action, may set; ids have a maximum length (semantics
- * R25).
+ * The text system properties that a sender, and so an action, may set; ids have a maximum length
+ * (semantics #117, R25).
  */
 const TEXT_FIELDS: ReadonlyMap<string, { readonly field: TextField; readonly lengthMax?: number }> =
   new Map([

@@ -171,7 +171,7 @@ function times({ entity, messages }: EntityReport): Elements {
   ];
 }
 
-/** The sum of the messages in all states (semantics #155). */
+/** The sum of the messages in all states (semantics #155, N21). */
 function messageCount(counts: MessageCounts): Xml {
   const { active, deadLetter, scheduled, transfer, transferDeadLetter } = counts;
   return element(

@@ -187,7 +187,7 @@ function requireCommonSettings(settings: {
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that only a creation can set (semantics #139, #82). */
+/** The settings that only a creation can set (semantics #139, N11, #82). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
