@@ -68,7 +68,7 @@ export function requireSendable(entity: Entity): void {
   if (!isSendable(entity)) throw disabled(entity);
 }
 
-/** Throws MessagingEntityDisabled if the entity, whatever its topic, returns no messages (semantics #154, N19, #156). */
+/** Throws MessagingEntityDisabled if the entity, whatever its topic, gives no messages (semantics #154, N19, #156). */
 export function requireReceivable(entity: Entity): void {
   if (NO_RECEIVING.has(entity.description.status)) throw disabled(entity);
 }
