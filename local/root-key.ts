@@ -3,7 +3,7 @@ import { engineAddress } from './engine/engine-address.ts';
 import { isLoopback } from './local-admission.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The key of the vendor's emulator. It is public: the samples of the client libraries hold it. */
+/** The key of the vendor's emulator (semantics K5). It is public: the samples of the client libraries hold it. */
 export const PUBLIC_ROOT_KEY = 'SAS_KEY_VALUE';
 
 /** The options that decide which key is safe. */

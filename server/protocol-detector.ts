@@ -42,7 +42,7 @@ const AMQP = Buffer.from('AMQP');
  */
 const GROUPS = 'X25519:P-256:P-384';
 
-/** Detects the protocol of a connection by its first bytes, so that all protocols share one port. */
+/** Detects the protocol of a connection by its first bytes, so that all protocols share one port (semantics W1). */
 export class ProtocolDetector {
   readonly #options: ProtocolDetectorOptions;
   /** Connections whose protocol is not known yet. */

@@ -34,7 +34,7 @@ export interface AuthorizationEvents {
 
 /**
  * The rights of one connection: its tokens from `$cbs`, or the key of its SASL PLAIN. Every use is checked
- * again, by the same rules as requests over HTTP, so an expired token or a changed key is refused.
+ * again, by the same rules as requests over HTTP, so an expired token or a changed key is refused (semantics W5, K6).
  */
 export class Authorization {
   readonly #dependencies: AmqpDependencies;

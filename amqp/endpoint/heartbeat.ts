@@ -1,6 +1,6 @@
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 
-/** Our idle-time-out: the peer sends at least this often, and one that is silent twice as long is gone. */
+/** Our idle-time-out: the peer sends at least this often; one that is silent twice as long is gone (semantics W9). */
 export const IDLE_MS = 240_000;
 const TICK_MS_MAX = 30_000;
 const TICK_MS_MIN = 100;

@@ -119,7 +119,7 @@ export abstract class Link {
   }
 
   /**
-   * Refuses the attach: answers without source and target, which announces the detach that follows. Some
+   * Refuses the attach: answers without source and target, which announces the detach that follows (semantics W6). Some
    * clients expect that detach only if both are absent, also the one that the peer itself set.
    */
   refuse(error: ErrorInfo): void {

@@ -104,7 +104,7 @@ export class OutgoingLink extends Link {
     this.host.send({ kind: 'disposition', role: 'sender', first, settled: false, state });
   }
 
-  /** Answers a drain: uses the credit up and sends a flow after all queued messages. */
+  /** Answers a drain: uses the credit up and sends a flow after all queued messages (semantics W11). */
   drained(): void {
     if (!this.#isDraining || !this.isOpen) return;
     this.#isDraining = false;

@@ -237,7 +237,7 @@ export class Session implements SendingHost {
     this.#host.linked(link);
   }
 
-  /** Detaches older links with the name of a new one (link stealing, part 2.6.1 of the standard). */
+  /** Detaches older links with the name of a new one (semantics W7; part 2.6.1 of the standard). */
   #steal(attach: Attach): void {
     for (const link of this.#names.of(attach)) {
       link.detach({ condition: 'amqp:link:stolen', description: 'A new link has the same name.' });

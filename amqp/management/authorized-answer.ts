@@ -21,7 +21,7 @@ const NO_SESSION = 'com.microsoft:session-not-found';
 
 interface OperationEntry {
   readonly run: Operation;
-  /** The operation requires one of these rights. */
+  /** The operation requires one of these rights (semantics #150, K7). */
   readonly rights: readonly AccessRight[];
   /** The error condition of a reply that found nothing. */
   readonly emptyCondition?: string;
@@ -77,8 +77,8 @@ const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
 /**
- * Answers a request to `$management` of an entity. The encoded reply carries the status of any error. Every
- * request checks the right and the entity again, because links outlive their entity.
+ * Answers a request to `$management` of an entity (semantics W22). The encoded reply carries the status of any
+ * error. Every request checks the right and the entity again, because links outlive their entity (semantics W10).
  */
 export async function answerManagement(
   context: ClientContext,

@@ -31,7 +31,7 @@ export async function renewLocks({ context, path, body, hold }: Input): Promise<
 }
 
 /**
- * `update-disposition`: settles messages that were received by sequence number, or on another link, or adds
+ * `update-disposition`: settles messages that were received by sequence number, or on any link (semantics W26), or adds
  * the settlements to the request's transaction. Throws the first refusal, such as MessageLockLost, while
  * other messages may have been settled.
  */
@@ -60,6 +60,7 @@ async function hasSessions({ dependencies }: ClientContext, path: EntityPath): P
   return entity !== undefined && path.subQueue === 'main' && requiresSession(entity);
 }
 
+/** Returns the settlement that a request names in the vendor's words (semantics W24). */
 function actionOf(fields: Body): SettlementAction {
   const status = fields.requiredText('disposition-status');
   const properties = changedProperties(fields.at('properties-to-modify'));

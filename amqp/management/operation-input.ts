@@ -93,7 +93,7 @@ export class Body {
   }
 }
 
-/** Returns the session id of a request. The Go client names only the link that holds the session. */
+/** Returns the session id of a request. The Go client names only the link that holds it (semantics W22). */
 export function sessionIdOf({ context, path, body, linkName }: Input): string | undefined {
   const named = new Body(body).text('session-id');
   if (named !== undefined || linkName === undefined) return named;

@@ -158,7 +158,7 @@ export function guidBytes(text: string): Uint8Array {
 
 /**
  * Converts GUID bytes between the order of the text and the memory order of .NET, which reverses the first
- * three groups. Delivery tags carry lock tokens in .NET's order.
+ * three groups. Delivery tags carry lock tokens in .NET's order (semantics W12).
  */
 export function swapGuid(bytes: Uint8Array): Uint8Array {
   const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];

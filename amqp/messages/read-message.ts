@@ -184,7 +184,7 @@ function instantOf(value: AmqpValue | undefined): number | undefined {
   return ms === undefined ? undefined : Number(ms);
 }
 
-/** At the maximum of the header's 32 bits, the absolute expiry time determines the time to live. */
+/** At the maximum of the header's 32 bits, the absolute expiry time determines the time to live (semantics W18). */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
 function timeToLive(header: ListFields, properties: ListFields): number | undefined {

@@ -25,7 +25,7 @@ import { fromProperties, guidBytes } from './property-values.ts';
 import { writeSections } from './sections.ts';
 
 const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
-/** The header's time to live has 32 bits. */
+/** The header's time to live has 32 bits (semantics W18). */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
 /** Changes the state of a received message to Scheduled if it was sent as scheduled, as the vendor's service does. */

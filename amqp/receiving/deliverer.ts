@@ -24,7 +24,7 @@ const BUSY_PAUSE_MS = { first: 100, most: 1000 };
 const GATHER_MS = 10;
 /** How long after the end of its session lock a link is detached. */
 export const LOST_LOCK_DETACH_MS = 250;
-/** The sender settle mode in which messages are sent settled. */
+/** The sender settle mode in which messages are sent settled, and so received and deleted (semantics W11). */
 const SETTLED = 1;
 
 /** The reason of an aborted wait. Without one the runtime creates an exception, which costs more CPU. */
@@ -236,7 +236,8 @@ export class Deliverer {
   }
 
   /**
-   * Detaches the link with the error of a receive. For a lost session lock it waits a moment first: a client
+   * Detaches the link with the error of a receive, such as that its entity was deleted (semantics W10). For a lost
+   * session lock it waits a moment first: a client
    * whose wait lasts as long as the lock ends it just then, and gets no error.
    */
   async #endLink(error: unknown): Promise<void> {

@@ -32,7 +32,7 @@ const SESSION_FILTER = 'com.microsoft:session-filter';
 const TIMEOUT = 'com.microsoft:timeout';
 /** The position of filters in a source (part 3.5.3 of the standard). */
 const FILTERS = 7;
-/** The longest, and default, wait for the next available session. */
+/** The longest, and default, wait for the next available session (semantics W14). */
 const ACCEPT_MS_MAX = 60_000;
 /** The Unix epoch in .NET ticks: steps of 100 ns since the year 1. */
 const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
@@ -177,7 +177,7 @@ function releaseSession(
   });
 }
 
-/** Detaches the link soon after its session lock expires (semantics #93). Returns a function to stop. */
+/** Detaches the link soon after its session lock expires (semantics #93, W14). Returns a function to stop. */
 function watchLock(
   { dependencies }: ClientContext,
   link: OutgoingLink,
@@ -197,7 +197,7 @@ function watchLock(
   return () => timer?.cancel();
 }
 
-/** Returns the fields of our attach: the session id, and the end of its lock. */
+/** Returns the fields of our attach: the session id, and the end of its lock (semantics W13). */
 function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
   const filters = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
   const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
@@ -207,7 +207,7 @@ function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionL
   };
 }
 
-/** Returns the source of the client's attach with the filters in force (part 3.5.8 of the standard). */
+/** Returns the source of the client's attach with the filters in force (semantics W13; part 3.5.8 of the standard). */
 function withFilters(
   { attach: { source } }: OutgoingLink,
   filters: AmqpValue | undefined,

@@ -11,7 +11,8 @@ interface QueuedWork {
 
 /**
  * The settlements under way on links of one connection. Some clients settle a message without waiting for
- * the answer and request the same message over `$management` next, so requests wait for earlier settlements.
+ * the answer and request the same message over `$management` next, so requests wait for earlier settlements
+ * (semantics W26).
  */
 export class Settlements {
   readonly #underWay = new Map<string, Set<Promise<void>>>();

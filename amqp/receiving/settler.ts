@@ -234,8 +234,8 @@ function isOutcome(state: DeliveryState): state is Outcome {
 }
 
 /**
- * Returns the outcome that confirms one of the peer. It omits the error, which would mean a refusal by this
- * service, and annotations, which would only cost memory and bytes.
+ * Returns the outcome that confirms one of the peer (semantics W15). It omits the error, which would mean a refusal by
+ * this service, and annotations, which would only cost memory and bytes.
  */
 function answerTo(state: Outcome): Outcome {
   if (state.kind === 'rejected') return REJECTED;

@@ -250,6 +250,7 @@ export class DeliveryWriter {
     }
   }
 
+  /** A delivery that is too large gets an outcome like any other refusal (semantics W21). */
   #requireWithinLimit({ isTooLarge }: IncomingDelivery): void {
     if (!isTooLarge) return;
     throw messageSizeExceeded(

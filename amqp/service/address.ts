@@ -23,7 +23,7 @@ type NodeOf<Kind> = { readonly kind: Kind; readonly path: EntityPath; readonly p
 const { linkTextLength: LENGTH_MAX } = BUDGETS.connection;
 const MANAGEMENT = '/$management';
 
-/** Returns the node that a source or target addresses. Throws ArgumentError for an invalid address. */
+/** Returns the node that a source or target addresses (semantics W4). Throws ArgumentError for an invalid address. */
 export function nodeOf(terminus: AmqpValue | undefined): Node {
   if (codeOf(terminus) === CODE.coordinator) return { kind: 'coordinator' };
   const address = addressOf(terminus) ?? '';

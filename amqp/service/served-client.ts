@@ -44,6 +44,7 @@ const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
 const { saslInitBytes: SASL_INIT_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
+/** The SASL mechanisms, of which only PLAIN proves a right (semantics W2). */
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
 const UNAUTHORIZED = 'amqp:unauthorized-access';

@@ -24,7 +24,7 @@ export interface BrokerApiProps {
 
 /**
  * The HTTP API in front of the functions. It uses the `$default` stage, which has no path prefix, because the official
- * clients drop the path of an endpoint.
+ * clients drop the path of an endpoint (semantics G24).
  */
 export class BrokerApi extends Construct {
   readonly api: HttpApi;

@@ -105,6 +105,7 @@ export interface ComposedDependencies extends SurfaceDependencies {
 const { scansOfLog: SCANS } = BUDGETS;
 /** What another process schedules is seen this much late at most. */
 const DUE_KNOWN_MS = 1000;
+/** The rule that every namespace has (semantics K5). */
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Composes broker and storage without management, as a function for messages needs them. */

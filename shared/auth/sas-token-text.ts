@@ -38,6 +38,7 @@ export interface SasTokenOptions {
   readonly expiresAt: number;
 }
 
+/** The only scheme: the `Bearer` of Entra ID is a malformed token (semantics K10). */
 const SCHEME = /^SharedAccessSignature\s+/i;
 
 /** Creates a token: the value of an `Authorization` header. */

@@ -10,7 +10,7 @@ import type { TokenCache } from './token-cache.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
-/** Authorization by shared access signatures (semantics K2, K4). */
+/** Authorization by shared access signatures (semantics #151, K3, K4). */
 
 /** The dependencies of the token checks. */
 export interface AuthDependencies {
@@ -48,6 +48,7 @@ interface Signers {
   readonly entity: string | undefined;
 }
 
+/** For an entity that does not exist, so that its absence is refused like a wrong signature (semantics K9). */
 const NO_SIGNERS: Signers = { rules: [], entity: undefined };
 
 /**
@@ -149,8 +150,8 @@ function requireNotExpired({ expiresAt }: SasToken, now: number): void {
 }
 
 /**
- * The audience must be the request's address, or an address above it. The host must be the one that the
- * client used; if that is a local name, any local name is accepted, since users reach a local service by
+ * The audience must be the request's address, or an address above it (semantics #152, K2). The host must be the one
+ * that the client used; if that is a local name, any local name is accepted, since users reach a local service by
  * several names. Scheme, port, query and case are ignored. Throws Unauthenticated with subcode 40104.
  */
 function requireAudience({ audience, audienceHost, audiencePath }: SasToken, resource: Resource) {

@@ -20,7 +20,7 @@ const COPIES = 3;
 /**
  * Caches which keys have signed which tokens, and for a short time which entities do not exist. Only tokens
  * that a key has signed are cached, so that forged tokens evict nothing. The cache is by the key's text, so
- * that a changed key no longer counts.
+ * that a changed key no longer counts (semantics K6).
  */
 export class TokenCache {
   /** By text of the token, the least recently used first. */

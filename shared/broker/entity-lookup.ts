@@ -58,7 +58,7 @@ function isReceivable(entity: Entity): entity is Receivable {
   return entity.description.kind !== 'topic';
 }
 
-/** Whether the entity takes messages (semantics N19). */
+/** Whether the entity takes messages (semantics N19). A subscription takes its copies at any time (semantics #156). */
 export function isSendable(entity: Entity): boolean {
   return !NO_SENDING.has(entity.description.status);
 }
@@ -68,7 +68,7 @@ export function requireSendable(entity: Entity): void {
   if (!isSendable(entity)) throw disabled(entity);
 }
 
-/** Throws MessagingEntityDisabled if the entity returns no messages (semantics N19). */
+/** Throws MessagingEntityDisabled if the entity, whatever its topic, gives no messages (semantics #154, N19, #156). */
 export function requireReceivable(entity: Entity): void {
   if (NO_RECEIVING.has(entity.description.status)) throw disabled(entity);
 }

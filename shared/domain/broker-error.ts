@@ -132,7 +132,7 @@ export function alreadyExists(path: string): BrokerError {
   );
 }
 
-/** MessagingEntityNotFound, in the words that the clients look for. */
+/** MessagingEntityNotFound, in the words that the clients look for (semantics W28). */
 export function entityNotFound(path: string): BrokerError {
   return new BrokerError(
     'MessagingEntityNotFound',

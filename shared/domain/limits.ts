@@ -30,9 +30,12 @@ export const LIMITS = {
   lockMsMin: 5 * SECOND_MS,
   lockMsMax: 5 * MINUTE_MS,
   lockMsDefault: 1 * MINUTE_MS,
+  /** Allowed unless an entity says otherwise (semantics #23). */
   maxDeliveryCountDefault: 10,
+  /** In place of no limit (semantics #39). */
   maxDeliveryCountMax: 2_147_483_647,
   autoDeleteOnIdleMsMin: 5 * MINUTE_MS,
+  /** The window of duplicate detection (semantics #83). */
   duplicateDetectionMsMin: 20 * SECOND_MS,
   duplicateDetectionMsMax: 7 * DAY_MS,
   duplicateDetectionMsDefault: 10 * MINUTE_MS,
@@ -56,6 +59,7 @@ export const LIMITS = {
   peekMessages: 250,
   peekBytes: 256 * KB,
   sessionStateBytes: 256 * KB,
+  /** How often a message is forwarded at most (semantics #122). */
   forwardHops: 4,
   transactionMessages: 100,
   partitions: 16,

@@ -48,7 +48,7 @@ function compileStatement(statement: Statement, source: Source): CompiledStateme
   return (context) => {
     const assigned = value(context);
     // The service's behaviour is unknown. An error is better than a message that silently keeps its old
-    // value.
+    // value (semantics R23).
     if (assigned === undefined)
       throw fail(`${nameOf(target)} is set from a property that is missing.`);
     return assign(context.input, assigned);
@@ -61,7 +61,7 @@ function nameOf({ scope, name }: PropertyNode): string {
   return scope === 'sys' ? `sys.${name}` : name;
 }
 
-/** REMOVE of a missing user property does nothing; REMOVE of a system property is an error. */
+/** REMOVE of a missing user property does nothing; REMOVE of a system property is an error (semantics R24). */
 function compileRemove(target: PropertyNode, fail: Fail): CompiledStatement {
   return ({ input }) => {
     if (target.scope === 'sys')
@@ -108,8 +108,8 @@ type TextField =
   | 'viaPartitionKey';
 
 /**
- * The text system properties that a sender, and so an action, may set; ids have a maximum length (semantics
- * R25).
+ * The text system properties that a sender, and so an action, may set; ids have a maximum length
+ * (semantics #117, R25).
  */
 const TEXT_FIELDS: ReadonlyMap<string, { readonly field: TextField; readonly lengthMax?: number }> =
   new Map([

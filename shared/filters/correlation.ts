@@ -37,7 +37,7 @@ export function conditionCount(filter: CorrelationFilter): number {
 }
 
 /**
- * Whether all conditions hold (semantics R2, R3). Texts compare case-sensitively. There is no unknown: a
+ * Whether all conditions hold (semantics #114, #115, R2, R3). Texts compare case-sensitively. There is no unknown: a
  * missing or null property does not match. Our own choices: names of user properties are case-insensitive, as
  * in SQL filters; numbers are equal by value whatever their type, because some clients write every number of
  * a filter as a double; types that cannot be compared do not match, without an error.

@@ -33,7 +33,7 @@ export class FilterInput {
 
   /**
    * A user property; `undefined` = the message has none of this name. The exact name has precedence.
-   * Otherwise case is ignored, and the first such property in the message's own order counts.
+   * Otherwise case is ignored, and the first such property in the message's own order counts (semantics R8).
    */
   property(name: string, lowerCaseName: string = name.toLowerCase()): PropertyValue | undefined {
     const { properties } = this.message;
@@ -76,7 +76,7 @@ const instant = (value: number | undefined): PropertyValue | undefined =>
  * The readable `sys.` properties (semantics R19). State, LockToken and LockedUntilUtc are missing, since a
  * message gets them only in the subscription, after filtering. An unlimited time to live has the value of the
  * largest TimeSpan, as in .NET, so that `sys.TimeToLive > @span` is true for it; the same applies to the
- * expiry.
+ * expiry (semantics R20).
  */
 const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, SystemReader>(
   Object.entries({

@@ -41,7 +41,7 @@ export interface Rule {
 }
 
 /**
- * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics R11) or has
+ * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics #118, R11) or has
  * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition.
  * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
  * column.
@@ -77,6 +77,7 @@ function check(
   }
 }
 
+/** Throws FilterError for a parameter without a value (semantics R9). */
 function requireParameters(text: string, parameters: Properties): void {
   for (const token of tokenize(text)) {
     if (token.kind === 'parameter' && findParameter(parameters, token.text) === undefined) {

@@ -3,8 +3,18 @@ import { test } from 'node:test';
 import { namedTests } from '../coverage/names.ts';
 import { readPage } from '../coverage/rules.ts';
 import { readText, repositoryFiles } from './repository.ts';
+import { UNDECIDED_RULES } from './undecided-rules.ts';
 
 const PAGES = repositoryFiles().filter((path) => /^docs\/semantics\/[^/]+\.md$/.test(path));
+/** The pages whose rules must be cited where they are decided. */
+const CITED_PAGES = PAGES.filter((path) =>
+  /\/(?:access|amqp|dead-letters|duplicates|entities|filters|forwarding|http|management)\.md$/.test(
+    path,
+  ),
+);
+const PRODUCT = repositoryFiles().filter((path) =>
+  /^(?:shared|lambdas|amqp|server|gateway|local|cdk)\/.+\.ts$/.test(path),
+);
 const TEXTS = repositoryFiles().filter((path) => /\.(?:ts|mjs|md)$/.test(path));
 
 /** In pieces, so that this file does not offend itself. */
@@ -46,13 +56,33 @@ test('nothing refers to sections of documents that are not in the repository', (
   );
 });
 
+test('every rule is cited in the product where it is decided, unless nothing decides it', () => {
+  const cited: ReadonlySet<string> = new Set(
+    PRODUCT.flatMap((path) => referencesIn(readText(path))),
+  );
+  const uncited = CITED_PAGES.flatMap((path) => readPage(readText(path)).rules).filter(
+    ({ ids }) => !ids.some((id) => cited.has(id)),
+  );
+  // Both ways: an exception goes once a place decides its rule, or once the rule is gone.
+  assert.deepEqual(
+    uncited.map(({ ids }) => ids.join(' ')).sort(),
+    Object.keys(UNDECIDED_RULES).sort(),
+  );
+});
+
 function idsIn(path: string): readonly string[] {
   const text = readText(path);
-  const references = [...text.matchAll(REFERENCE)].flatMap(
-    ({ groups }) => groups?.['ids']?.split(/, | and /) ?? [],
-  );
+  const references = referencesIn(text);
   if (PAGES.includes(path)) return [...references, ...(text.match(BARE) ?? [])];
   const isTest = /^test\/.+\.ts$/.test(path) && !/^test\/(?:coverage|support)\//.test(path);
   const named = isTest ? namedTests(text).flatMap(({ ids }) => ids.map((id) => `#${id}`)) : [];
   return [...references, ...named];
+}
+
+/** A comment may break its line within a citation. */
+function referencesIn(text: string): readonly string[] {
+  const joined = text.replace(/\n\s*(?:\*|\/\/) /g, ' ');
+  return [...joined.matchAll(REFERENCE)].flatMap(
+    ({ groups }) => groups?.['ids']?.split(/, | and /) ?? [],
+  );
 }

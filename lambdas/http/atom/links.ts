@@ -14,7 +14,7 @@ export class AtomLinks {
     return `${this.#url.origin}/${path}?${this.#apiVersion()}`;
   }
 
-  /** The URL of the request, unchanged: the service uses it as the id of a list. */
+  /** The URL of the request, unchanged: the service uses it as the id of a list (semantics G10). */
   get request(): string {
     return this.#url.href;
   }
@@ -43,7 +43,7 @@ export class AtomLinks {
 
 /**
  * The version that introduced the newest element that this server writes. All versions get the same
- * response.
+ * response (semantics G6).
  */
 const DEFAULT_API_VERSION = '2021-05';
 

@@ -9,8 +9,8 @@ import { readValue } from './values.ts';
 import type { XmlElement } from './xml.ts';
 
 /**
- * Reads a rule from a `RuleDescription`. `name` = its name in the path; without it, for the default rule of a
- * new subscription, the name in the description counts. Throws ArgumentError.
+ * Reads a rule from a `RuleDescription` (semantics G17). `name` = its name in the path; without it, for the default
+ * rule of a new subscription, the name in the description counts. Throws ArgumentError.
  */
 export function readRule(element: XmlElement, name?: string): RuleInput {
   const fields = new ElementFields(element);

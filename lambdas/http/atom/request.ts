@@ -24,7 +24,7 @@ function integerParameter(query: URLSearchParams, name: string, min: number): nu
   );
 }
 
-/** Reads `If-Match`; undefined where it is absent or empty, so that a PUT creates. */
+/** Reads `If-Match` (semantics G2); undefined where it is absent or empty, so that a PUT creates. */
 export function readIfMatch(headers: Headers): IfMatch | undefined {
   const text = headers.get('if-match')?.trim();
   if (text === undefined || text === '') return undefined;

@@ -25,7 +25,7 @@ const SUPPLEMENTARY = {
 } as const;
 
 /**
- * Requires Manage on the destinations of forwarding in `settings` (semantics K8): by the token of the
+ * Requires Manage on the destinations of forwarding in `settings` (semantics K8, F2): by the token of the
  * request, or by a supplementary one in a header. A request that IAM authorized passes: IAM evaluated only
  * the request's address, and a function cannot ask it about another one. Throws Unauthenticated,
  * ServiceBusy.

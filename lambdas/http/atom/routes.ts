@@ -31,7 +31,7 @@ export type ManageDependencies = HttpDependencies & { readonly management: Manag
  * match every path, since every path may name an entity: mount them after the message routes.
  *
  * A missing entity gets a 404 with the error body, not the empty feed that the cloud service sometimes
- * returns: the official clients treat both alike, and other clients expect the 404.
+ * returns: the official clients treat both alike, and other clients expect the 404 (semantics G4).
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
   const app = new Hono();
@@ -93,7 +93,7 @@ async function putResource(dependencies: ManageDependencies, request: Request): 
   }
 }
 
-/** Creates the entity or, with `If-Match`, replaces its settings (semantics G1). */
+/** Creates the entity or, only with `If-Match`, replaces its settings (semantics G1, #136). */
 async function putEntity(
   dependencies: ManageDependencies,
   request: Request,
@@ -115,7 +115,7 @@ async function putEntity(
   return answer.entity(withSize(reported, sizeInBytes), ifMatch === undefined ? 201 : 200);
 }
 
-/** The last API version whose response to a PUT is known to repeat the size in the request. */
+/** The last API version whose response to a PUT is known to repeat the size in the request (semantics G6). */
 const SIZE_REPEATED_VERSION = '2016-07';
 
 /** The size in the request of a client of an old version, bytes. Throws ArgumentError. */
@@ -153,7 +153,7 @@ async function deleteResource(
   return new Response(null, { status: 200 });
 }
 
-/** Deletes an entity; refuses a missing one in the service's words, as recorded by its clients. */
+/** Deletes an entity; refuses a missing one in the service's words, as recorded by its clients (semantics G4). */
 async function deleteEntity(
   management: Management,
   path: string,

@@ -108,7 +108,7 @@ function parseFloating(type: 'float' | 'double', text: string): PropertyValue | 
   return text === '-INF' ? { type, value: -Infinity } : undefined;
 }
 
-/** Parses an instant; without an offset it is in UTC, as all times of the API. */
+/** Parses an instant; without an offset it is in UTC, as all times of the API (semantics G20). */
 function parseDateTime(text: string): PropertyValue | undefined {
   const value = parseIsoDate(text) ?? parseIsoDate(`${text}Z`);
   if (value === undefined) return undefined;

@@ -137,6 +137,7 @@ function subscriptionElements(
   ];
 }
 
+/** The authorization rules with their keys (semantics G16). */
 function authorizationRules({ authorizationRules: rules }: IngressSettings): Xml {
   return element('AuthorizationRules', rules.map(authorizationRule));
 }
@@ -170,7 +171,7 @@ function times({ entity, messages }: EntityReport): Elements {
   ];
 }
 
-/** The sum of the messages in all states (semantics #155). */
+/** The sum of the messages in all states (semantics #155, N21). */
 function messageCount(counts: MessageCounts): Xml {
   const { active, deadLetter, scheduled, transfer, transferDeadLetter } = counts;
   return element(
@@ -193,13 +194,14 @@ function countDetails(counts: MessageCounts): Xml {
   );
 }
 
-/** The AccessedAt of an entity that has not been used yet, as in the vendor's service. */
+/** The AccessedAt of an entity that has not been used yet, as in the vendor's service (semantics N25). */
 const NEVER = '0001-01-01T00:00:00Z';
 
 const boolean = (name: string, value: boolean): Xml => element(name, String(value));
 
 const duration = (name: string, ms: number | undefined): Xml => element(name, formatDuration(ms));
 
+/** The absolute address of a destination (semantics G16). */
 function destination(name: string, to: string | undefined, addressOf: AddressOf): Xml | undefined {
   return to === undefined ? undefined : element(name, addressOf(to));
 }

@@ -15,8 +15,8 @@ import { requireWellFormed } from './well-formed-text.ts';
 
 /**
  * The content type of the batch format (semantics H15): a JSON array of `{Body, BrokerProperties,
- * UserProperties}`. Our extensions are `"BodyEncoding": "base64"` for bodies that are not text, and typed
- * values in UserProperties.
+ * UserProperties}`. Our extensions (semantics H16) are `"BodyEncoding": "base64"` for bodies that are not text, and
+ * typed values in UserProperties.
  */
 export const BATCH_CONTENT_TYPE = 'application/vnd.microsoft.servicebus.json';
 

@@ -12,7 +12,8 @@ const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
 
 /**
  * The response of one message in headers and body (semantics H11). A content type or a property that no
- * header can or may carry is put into `BrokerProperties`, where clients ignore unknown members.
+ * header can or may carry is put into `BrokerProperties`, where clients ignore unknown members. Any other header of our
+ * own would be a property to clients (semantics H20).
  */
 export function messageResponse(
   c: Context,
@@ -37,7 +38,7 @@ export function messageResponse(
   return new Response(Uint8Array.from(body), { status, headers });
 }
 
-/** The URL by which the client completes, abandons or renews the lock. */
+/** The URL by which the client completes, abandons or renews the lock (semantics #146). */
 function lockAddress(
   c: Context,
   { key, subQueue }: EntityPath,

@@ -44,7 +44,7 @@ const TYPED_READERS: ReadonlyMap<string, TypedReader> = new Map<string, TypedRea
 /**
  * Reads properties from JSON that `parseExactJson` parsed. Types that JSON has are plain values: `"a"`,
  * `true`, `null`, `7` (int), `7.0` (double), `9007199254740991` (long). Every other type is an object with
- * one `$` key: `{"$guid":"…"}`. `what` names the object in refusals. Throws ArgumentError.
+ * one `$` key: `{"$guid":"…"}` (semantics H16). `what` names the object in refusals. Throws ArgumentError.
  */
 export function readProperties(json: unknown, what = 'UserProperties'): Properties {
   if (json === undefined || json === null) return {};

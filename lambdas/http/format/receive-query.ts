@@ -12,7 +12,7 @@ export interface Wait {
   readonly shortened: boolean;
 }
 
-/** Reads `timeout`, in whole seconds, limited to `waitMsMax`. Throws ArgumentError. */
+/** Reads `timeout`, in whole seconds, limited to `waitMsMax` (semantics H18). Throws ArgumentError. */
 export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
   if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
     throw argumentError(
@@ -24,13 +24,13 @@ export function parseWait(timeout: string | undefined, waitMsMax: number): Wait 
   return { ms: Math.min(requestedMs, waitMsMax), shortened: requestedMs > waitMsMax };
 }
 
-/** Retry-After: 0 where the wait was shortened, so that the client continues it with another request. */
+/** Retry-After: 0 where the wait was shortened: the client continues it with another request (semantics H18). */
 export function retryHeaders({ shortened }: Wait): Record<string, string> {
   return shortened ? { 'Retry-After': '0' } : {};
 }
 
 /**
- * Reads `maxMessages`; undefined where the client wants one message in headers and body. Throws
+ * Reads `maxMessages` (semantics H18); undefined where the client wants one message in headers and body. Throws
  * ArgumentError.
  */
 export function parseMaxMessages(maxMessages: string | undefined): number | undefined {

@@ -10,7 +10,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** The requirement for a sequence number, as the end of a sentence. */
 export const SEQUENCE_NUMBER_KIND = `must be a whole number from 0 to ${INT64_MAX}`;
 
-/** Parses a sequence number, keeping every digit; `undefined` where the text is not one. */
+/** Parses a sequence number, keeping every digit (semantics H14); `undefined` where the text is not one. */
 export function parseSequenceNumber(digits: string): bigint | undefined {
   if (!DIGITS.test(digits)) return undefined;
   const number = BigInt(digits);
@@ -56,7 +56,7 @@ export function parseDeferred(body: Uint8Array): DeferredOptions {
   return { sequenceNumbers: request.sequenceNumbers, mode: request.mode ?? 'peekLock' };
 }
 
-/** Prints the sequence numbers of sent messages, in order; `null` for one that was not stored. */
+/** Prints the sequence numbers of sent messages, all digits (semantics H14); `null` for one that was not stored. */
 export function printSentNumbers(sent: readonly SentMessage[]): string {
   const numbers = sent.map(({ sequenceNumber: number }) => String(number ?? null));
   return `{"sequenceNumbers":[${numbers.join(',')}]}`;

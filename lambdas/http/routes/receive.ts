@@ -46,7 +46,7 @@ interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly path: EntityPath;
   readonly wait: Wait;
-  /** Absent where the client wants one message, with its properties in headers. */
+  /** Absent where the client wants one message, with its properties in headers, and no batch (semantics H17). */
   readonly maxMessages: number | undefined;
   readonly session: SessionHandle | undefined;
   /** Ends a wait when the caller loses its right or disconnects; empty where there is no wait. */
@@ -142,7 +142,7 @@ async function receiveOnly(
 /** The status line and the headers that API Gateway adds, bytes. */
 const GATEWAY_HEADER_BYTES = 512;
 
-/** Whether API Gateway accepts the headers of a response. If not, the message is sent in a batch body. */
+/** Whether API Gateway accepts the headers of a response. If not, the message is sent in a batch (semantics H17). */
 function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response): boolean {
   if (answerBytesMax === undefined) return true;
   let bytes = GATEWAY_HEADER_BYTES;

@@ -20,8 +20,8 @@ import { serveOperator } from './operate.ts';
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The routes that settle messages and renew their locks, one by the address of its lock or many in one call,
- * and those by which an operator changes messages without a lock.
+ * The routes that settle messages and renew their locks, one by the address of its lock (semantics #147) or many in
+ * one call, and those by which an operator changes messages without a lock.
  */
 export function settleRoutes(dependencies: HttpDependencies): Hono {
   const { broker, random } = dependencies;
@@ -78,6 +78,7 @@ async function settleOne(
   return c.body(null, 200);
 }
 
+/** The token alone names the lock: what stands for the message is not read (semantics #147). */
 function lockTokenOf(c: Context): string {
   const token = c.req.param('lockToken') ?? '';
   if (GUID.test(token)) return token.toLowerCase();

@@ -65,7 +65,8 @@ interface Failure {
 
 /**
  * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
- * of the service: `report` logs it, and the response is a 500 that does not reveal it.
+ * of the service: `report` logs it, and the response is a 500 that does not reveal it. Each has a tracking id
+ * (semantics #157).
  */
 export function errorHandler(
   dependencies: ErrorDependencies,
@@ -80,7 +81,7 @@ export function errorHandler(
 }
 
 /**
- * The response where no operation has this path (404), or none has this method (405). `allowed` = the
+ * The response where no operation has this path (404), or none has this method (405; semantics H7). `allowed` = the
  * methods that the path has; empty for an unknown path.
  */
 export function unknownRouteResponse(
@@ -153,7 +154,7 @@ function failureOf(error: unknown, style: ErrorStyle): Failure {
 
 /**
  * Adds a hint to MessagingEntityNotFound where the path is that of a sub-queue without its `$`, and answers
- * 404: the entity that the client means may exist.
+ * 404: the entity that the client means may exist (semantics H7).
  */
 function withHint(failure: Failure, c: Context): Failure {
   const hint =
@@ -164,11 +165,13 @@ function withHint(failure: Failure, c: Context): Failure {
   return { ...failure, status: 404, sentence: `${failure.sentence} ${hint}` };
 }
 
+/** ServiceBusy tells when to try again (semantics H6). */
 function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {
   if (code === 'ServiceBusy') return { 'Retry-After': String(BUSY_RETRY_SECONDS) };
   return code === 'Unauthenticated' ? { 'WWW-Authenticate': 'SharedAccessSignature' } : {};
 }
 
+/** Every refusal has two headers for programs (semantics H5). */
 function respond(
   failure: Failure,
   c: Context,
@@ -226,7 +229,7 @@ function escapeXml(text: string): string {
     .replace(/[&<>]/g, (char) => (char === '&' ? '&amp;' : char === '<' ? '&lt;' : '&gt;'));
 }
 
-/** Whether the error is JSON: where the client prefers it, and on our own operations, which use JSON. */
+/** Whether the error is JSON: where the client prefers it, and on our own operations, which use JSON (semantics H5). */
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
   if (/\/\$[^/]+$/.test(path) && /\/(?:messages|sessions)\//.test(path)) return true;

@@ -15,7 +15,7 @@ export interface Route {
   readonly path: string;
   /** The Lambda function that it belongs to. API Gateway may send its path to `manage`, which serves all. */
   readonly function: 'send' | 'receive' | 'settle' | 'manage';
-  /** The token must grant one of these; empty = no token is required. */
+  /** The token must grant one of these (semantics #150, K7); empty = no token is required. */
   readonly rights: readonly ('Send' | 'Listen' | 'Manage')[];
   /** `runtime`: the vendor's REST API; `extension`: our own, in JSON; `management`: the vendor's ATOM API. */
   readonly kind: 'runtime' | 'extension' | 'management';
@@ -26,6 +26,7 @@ export interface Route {
 const SEND = { function: 'send', rights: ['Send'] } as const;
 const RECEIVE = { function: 'receive', rights: ['Listen'] } as const;
 const SETTLE = { function: 'settle', rights: ['Listen'] } as const;
+/** The operations on the service itself, which need no token (semantics H21). */
 const PUBLIC = { function: 'manage', rights: [], kind: 'extension' } as const;
 
 /** All operations, in order of precedence: where two paths match a request, the first one serves it. */

@@ -15,7 +15,7 @@ export function ruleTag({ rule, version }: StoredRule): string {
   return `${rule.createdAt}.${version}`;
 }
 
-/** Throws PreconditionFailed if the version does not match. */
+/** Throws PreconditionFailed if the version does not match (semantics G2). */
 export function requireMatch(ifMatch: IfMatch, tag: string): void {
   if (ifMatch === '*' || ifMatch.includes(tag)) return;
   throw new BrokerError(

@@ -91,8 +91,8 @@ export class Management {
   }
 
   /**
-   * Creates an entity. Throws ArgumentError, MessagingEntityAlreadyExists, MessagingEntityNotFound
-   * (of a topic or of a forwarding destination), QuotaExceeded.
+   * Creates an entity. Throws ArgumentError, MessagingEntityAlreadyExists (semantics #135), MessagingEntityNotFound
+   * (of a topic, semantics G3, or of a forwarding destination, semantics #125), QuotaExceeded.
    */
   async create(path: string, settings: EntitySettings): Promise<Entity> {
     const at = managedPath(path, settings.kind);
@@ -112,7 +112,7 @@ export class Management {
   }
 
   /**
-   * Replaces the settings of an entity; a setting that is left out takes its default again.
+   * Replaces the settings of an existing entity (semantics #135); a setting that is left out takes its default again.
    * Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress.
    */
   async update(path: string, settings: EntitySettings, ifMatch: IfMatch): Promise<Entity> {

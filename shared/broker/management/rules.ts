@@ -18,7 +18,7 @@ export interface RuleOf {
 
 /**
  * The operations on rules. `path` is that of the subscription. All methods throw
- * MessagingEntityNotFound for a subscription that does not exist.
+ * MessagingEntityNotFound for a subscription that does not exist (semantics G3).
  */
 export class RuleManagement {
   readonly #dependencies: ManagementDependencies;

@@ -5,9 +5,9 @@ import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
 /**
- * Moves messages of the main queue into the dead-letter queue: those whose last delivery ended with an expired lock,
- * and those that expired under a lock, if no receive has found them since. A peek of a dead-letter queue calls it
- * first, a receive before it returns nothing. True = messages were moved.
+ * Moves messages of the main queue into the dead-letter queue: those whose last delivery ended with an expired lock
+ * (semantics #24), and those that expired under a lock, if no receive has found them since. A peek of a dead-letter
+ * queue calls it first, a receive before it returns nothing. True = messages were moved.
  */
 export async function deadLetterLapsed(
   dependencies: BrokerDependencies,

@@ -122,6 +122,7 @@ async function matchSubscriptions(
   };
 }
 
+/** The copies, and the dead letter of a rule that failed, if the subscription wants it (semantics #C10). */
 function toCopies(
   { deadLetteringOnFilterEvaluationExceptions }: SubscriptionDescription,
   { copies, failures }: RuleMatch,

@@ -12,14 +12,20 @@ import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 
-/** The reason why a message cannot be forwarded to any entity; undefined if it can. */
+/**
+ * The reason why a message cannot be forwarded to any entity; undefined if it can: too many hops, of whichever kind
+ * (semantics #122, F13), or too large properties (semantics #38, F12).
+ */
 export function obstacleFor(message: Message): DeadLetterReason | undefined {
   if ((message.hops ?? 0) >= LIMITS.forwardHops) return TOO_MANY_HOPS;
   if (headerSize(message) > LIMITS.propertiesBytes) return HEADER_SIZE_EXCEEDED;
   return undefined;
 }
 
-/** The reason why an entity cannot take forwarded messages; undefined if it can. */
+/**
+ * The reason why an entity cannot take forwarded messages; undefined if it can, even if nobody may receive there
+ * (semantics F11).
+ */
 export async function obstacleAt(
   dependencies: BrokerDependencies,
   target: Entity,

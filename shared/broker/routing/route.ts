@@ -23,9 +23,9 @@ import { notFound, obstacleAt, obstacleFor, withReason } from './obstacles.ts';
 import { type Placement, placeAfter, placesFor } from './placement.ts';
 
 /**
- * Routes messages: returns one batch for each log that gets some. Forwarding is followed at once, so nothing is stored on the way; each entity on the way
- * gives the message a sequence number (semantics #121) in one of its own partitions. Messages that stay in the entity
- * itself or in its subscriptions go to `partition`.
+ * Routes messages: returns one batch for each log that gets some. Forwarding is followed at once, so nothing is stored
+ * on the way; each entity on the way gives the message a sequence number (semantics #121) in one of its own partitions.
+ * Messages that stay in the entity itself or in its subscriptions go to `partition`.
  */
 export async function route(
   dependencies: BrokerDependencies,
@@ -52,6 +52,7 @@ async function routeQueue(
   return await arrive(dependencies, queue, copies, partition);
 }
 
+/** Matches messages as they arrive, with the changes of earlier rules (semantics F7, R27). */
 async function routeTopic(
   dependencies: BrokerDependencies,
   topic: Entity<TopicDescription>,
@@ -110,6 +111,7 @@ async function arrive(
   if (forwardTo !== undefined) {
     return await forward(dependencies, entity, forwardTo, copies, partition);
   }
+  // The sender is not refused, nor is a forward (semantics #40, F9).
   const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
   const kept = copies.filter((copy) => !isRefused(copy));
   const refused = copies.filter(isRefused).map((copy) => dead(copy, SESSION_ID_IS_NULL));
@@ -178,7 +180,7 @@ export function withSource({ sequence, message }: Copy, { name }: Entity): Copy 
 
 /**
  * Forwards messages to another entity. If that is not possible, they go to the transfer dead-letter queue of their
- * entity (semantics #123), in `partition`.
+ * entity (semantics #123, #C12, D5), in `partition`.
  */
 export async function forward(
   dependencies: BrokerDependencies,
@@ -202,7 +204,7 @@ export async function forward(
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
 }
 
-/** Routes forwarded messages, whose own keys decide their partitions (semantics #P11). */
+/** Routes forwarded messages, whose own keys decide their partitions, and so their order (semantics #P11, F10). */
 async function enter(
   dependencies: BrokerDependencies,
   target: Entity,
@@ -234,7 +236,7 @@ async function enterAt(
   }
 }
 
-/** The message with the number of its first entity and one more hop; the number of hops is limited. */
+/** The whole message (semantics F4), with the number of its first entity and one more hop. Hops are limited. */
 function withNextHop({ sequence, message }: Copy, partition: number): Message {
   return {
     ...message,

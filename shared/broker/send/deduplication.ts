@@ -13,7 +13,10 @@ export interface Detection {
   readonly keys: ReadonlyMap<Message, string>;
 }
 
-/** Undefined if the entity detects no duplicates, or if the sender gave no message an id. */
+/**
+ * For messages of a sender, not for what a forward, an activation or a resubmission brings (semantics O8, F8).
+ * Undefined if the entity detects no duplicates (semantics #80), or if the sender gave no message an id.
+ */
 export function detectionOf(
   entity: Entity,
   settings: IngressSettings,

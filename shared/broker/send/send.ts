@@ -45,7 +45,7 @@ export async function send(
   }
 }
 
-/** Throws InvalidOperation for a path that messages cannot be sent to. */
+/** Throws InvalidOperation for a path that messages cannot be sent to (semantics #C3, #31). */
 export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw invalidOperation(
@@ -91,7 +91,10 @@ export interface PreparedMessages {
   readonly detection: Detection | undefined;
 }
 
-/** Checks messages of a sender and completes them. Throws as `send`. */
+/**
+ * Checks messages of a sender and completes them. A full entity refuses them before any is known as a duplicate
+ * (semantics O9). Throws as `send`.
+ */
 export async function prepareMessages(
   dependencies: BrokerDependencies,
   entity: Entity,
@@ -127,7 +130,7 @@ export function storesSentMessages({ description }: Entity): boolean {
 
 /**
  * Publishes the messages of a topic, or of a queue that forwards, at once. Scheduled messages wait in the entity, since
- * their destinations are decided when they come due. Returns the numbers of the scheduled ones.
+ * their destinations are decided when they come due (semantics F6). Returns the numbers of the scheduled ones.
  */
 async function distribute(
   dependencies: BrokerDependencies,

@@ -29,7 +29,7 @@ type Write = (
 /**
  * Stores the messages of one send by `write`, without duplicates: it reserves, writes and confirms. If another send has
  * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Returns
- * the known sequence numbers; a duplicate has its original's.
+ * the known sequence numbers; a duplicate has its original's, and scheduled messages are compared now (semantics #81).
  */
 export async function store(
   dependencies: BrokerDependencies,
@@ -70,7 +70,10 @@ export const append: Write = async (dependencies, { entity, now }, to, messages)
   return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
 };
 
-/** Stores messages in their destinations. The sender gets no sequence numbers. */
+/**
+ * Stores messages in their destinations: those that are no duplicates (semantics O4, O5). The sender gets no sequence
+ * numbers.
+ */
 export const publish: Write = async (dependencies, { entity, now }, to, messages) =>
   await countingAttempt(dependencies, async (counting) => {
     const batches = await route(counting, entity, messages, 'sent', to.partition);

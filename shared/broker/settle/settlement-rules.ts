@@ -14,7 +14,7 @@ export function mayDeadLetter(
   return actions.some(({ kind }) => kind === 'deadLetter' || kind === 'abandon');
 }
 
-/** Throws ArgumentError or InvalidOperation for a settlement that is not allowed at this path. */
+/** Throws ArgumentError or InvalidOperation for a settlement that is not allowed at this path (semantics #25, #27). */
 export function requireAction(path: EntityPath, action: SettlementAction): void {
   if (action.kind === 'complete') return;
   if (action.kind === 'deadLetter') {

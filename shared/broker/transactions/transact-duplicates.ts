@@ -25,7 +25,7 @@ export async function reserveSends(
   return reserved;
 }
 
-/** A send without its duplicates. */
+/** A send without its duplicates: a transaction does the rest (semantics O6). */
 export function withoutDuplicates(send: EntitySend): EntitySend {
   const fresh = new Set(newMessages(messagesOf(send), send.reservation));
   return {

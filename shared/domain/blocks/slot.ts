@@ -31,7 +31,7 @@ export interface SlotRules {
   readonly epoch: number;
   /**
    * A dead-letter queue counts no deliveries, and has neither expiry nor a maximum delivery count
-   * (semantics #28, #29).
+   * (semantics #28, #29), so nothing leaves it by itself (semantics #30, #C5).
    */
   readonly isDeadLetter: boolean;
   readonly maxDeliveryCount: number;
@@ -53,8 +53,9 @@ export type Availability =
 
 /**
  * Decides whether a message can be delivered at `now` (epoch ms). A lock ends at `heldUntil` exactly, or when
- * a change of the entity raises the epoch. The delivery count is checked before the expiry: a message that
- * fails both goes to the dead-letter queue rather than being dropped.
+ * a change of the entity raises the epoch. After `maxDeliveryCount` deliveries there is no other
+ * (semantics #C7, #22, #B9). They are checked before the expiry: a message that fails both goes to the dead-letter
+ * queue rather than being dropped (semantics D4).
  */
 export function availability(
   slot: Slot,

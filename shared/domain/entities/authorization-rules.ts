@@ -19,9 +19,9 @@ const KEY = /^[\x21-\x7e]*$/;
 const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
 
 /**
- * The policies of an entity after a request that lists them. A policy that existed before keeps its time of
- * creation, and every key that the request leaves out, since a missing key must not invalidate the tokens
- * that were signed with it. `now` = epoch ms. Throws ArgumentError.
+ * The policies of an entity after a request that lists them (semantics #153, G21). A policy that existed before
+ * keeps its time of creation, and every key that the request leaves out, since a missing key must not invalidate the
+ * tokens that were signed with it. `now` = epoch ms. Throws ArgumentError.
  */
 export function authorizationRules(
   input: readonly AuthorizationRuleInput[],

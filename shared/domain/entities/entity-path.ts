@@ -1,7 +1,7 @@
 import { argumentError, type BrokerError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** The queue within an entity that a path addresses. */
+/** The queue within an entity that a path addresses. Every queue and subscription has all three (semantics #C1). */
 export type SubQueue = 'main' | 'deadLetter' | 'transferDeadLetter';
 
 /** A parsed path of an entity or of one of its sub-queues. */
@@ -17,6 +17,7 @@ export interface EntityPath {
   readonly subscription?: { readonly topic: string; readonly name: string };
 }
 
+/** The paths of the two dead-letter queues, in any case (semantics #33, #C14, #34, D5). */
 const DEAD_LETTER = /\/\$deadletterqueue$/i;
 const TRANSFER_DEAD_LETTER = /\/\$transfer\/\$deadletterqueue$/i;
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/i;
@@ -80,7 +81,7 @@ export function requireEntityName(name: string): void {
   }
 }
 
-/** Throws ArgumentError for a name that no subscription may have. */
+/** Throws ArgumentError for a name that no subscription may have (semantics N5). */
 function requireChildName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {

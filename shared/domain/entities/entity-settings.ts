@@ -38,6 +38,7 @@ export type SettingsInput<Description> = Partial<Omit<Description, 'kind'>>;
 const FRAGMENT_MEGABYTES = [1024, 2048, 3072, 4096, 5120];
 const ENTITY_MEGABYTES = [...FRAGMENT_MEGABYTES, 10_240, 20_480, 40_960, 81_920];
 
+/** The statuses of each kind (semantics N18). */
 const QUEUE_STATUSES: readonly EntityStatus[] = [
   'Active',
   'Disabled',
@@ -155,6 +156,7 @@ function requireIngressSettings(settings: IngressSettings): void {
   );
   const { maxMessageSizeInKilobytes: kilobytes } = settings;
   requireWhole('maxMessageSizeInKilobytes', kilobytes, 1, messageKilobytesMax);
+  // In the service's words (semantics N13).
   if (settings.enableExpress && settings.requiresDuplicateDetection) {
     throw argumentError(
       "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
@@ -164,6 +166,7 @@ function requireIngressSettings(settings: IngressSettings): void {
 
 function requireDeliverySettings(settings: DeliverySettings): void {
   requireCommonSettings(settings);
+  // In the service's words (semantics #140).
   if (settings.lockMs > LIMITS.lockMsMax) {
     throw argumentError(
       `The supplied lock time exceeds the allowed maximum of '${LIMITS.lockMsMax / 60_000}' minutes. It was '${durationText(settings.lockMs)}'.`,
@@ -184,7 +187,7 @@ function requireCommonSettings(settings: {
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that only a creation can set (semantics #139). */
+/** The settings that only a creation can set (semantics #139, N11, #82). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
@@ -212,7 +215,7 @@ function requireUnchanged(kind: KindName, current: CreationSettings, wanted: Cre
   }
 }
 
-/** An entity that forwards is never idle, so the service drops the setting (semantics #A21). */
+/** An entity that forwards is never idle, so the service drops the setting (semantics #A21, F3). */
 function withoutIdleDeletionIfForwarding<T extends DeliverySettings>(description: T): T {
   if (description.forwardTo === undefined) return description;
   const { autoDeleteOnIdleMs: _, ...rest } = description;

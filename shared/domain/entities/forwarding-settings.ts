@@ -33,9 +33,9 @@ export function forwardingToItself(
 }
 
 /**
- * Throws ArgumentError if an entity that requires sessions forwards, except for a queue that forwards to a
- * topic from its creation on, as recordings of the vendor's client for Python show (2024). That the service
- * refuses the other cases is known from reports. `to` = the kind of the destination; `current` = the
+ * Throws ArgumentError if an entity that requires sessions forwards (semantics #127), except for a queue that
+ * forwards to a topic from its creation on, as recordings of the vendor's client for Python show (2024). That the
+ * service refuses the other cases is known from reports. `to` = the kind of the destination; `current` = the
  * description before an update.
  */
 export function requireSessionsMayForward(
@@ -55,7 +55,7 @@ export function requireSessionsMayForward(
   );
 }
 
-/** MessagingEntityNotFound: the destination is no queue or topic of this namespace. */
+/** MessagingEntityNotFound: the destination is no queue or topic of this namespace (semantics #125). */
 export function forwardingDestinationNotFound(name: string): BrokerError {
   return new BrokerError(
     'MessagingEntityNotFound',

@@ -2,7 +2,7 @@ import { argumentError } from '../broker-error.ts';
 
 /**
  * Names that a new entity or rule may not have, since HTTP could not address it, or its address would be that
- * of something else. An existing entity or rule with such a name keeps it, and can be deleted.
+ * of something else (semantics N7). An existing entity or rule with such a name keeps it, and can be deleted.
  */
 
 /** Segments of the API's own paths: a queue `orders/messages` could not be addressed. */

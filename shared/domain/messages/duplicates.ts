@@ -3,7 +3,7 @@ import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 /**
  * The key by which duplicate detection compares messages (semantics O1, O2): the MessageId, case-sensitive;
  * in a partitioned entity together with the key that decides the partition. Undefined = the sender set no
- * MessageId, so the message is never a duplicate.
+ * MessageId, so the message is never a duplicate (semantics O3).
  */
 export function duplicateKeyOf(
   message: OutgoingMessage,

@@ -64,6 +64,7 @@ function userValue(name: string): CompiledValue {
   return ({ input }) => input.property(name, lowerCaseName);
 }
 
+/** A name that does not exist fails for each message: it is not unknown (semantics R28). */
 function systemValue(name: string, fail: Fail): CompiledValue {
   const read = systemReader(name);
   if (read !== undefined) return ({ input }) => read(input);

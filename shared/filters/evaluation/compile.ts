@@ -44,6 +44,7 @@ function compilePredicate(node: Predicate, source: Source): CompiledFilter {
     case 'comparison':
       return compileComparison(node, source);
     case 'isNull': {
+      // Never unknown (semantics R13).
       const operand = compileValue(node.operand, source);
       const { negated } = node;
       return (context) => isUnknown(operand(context)) !== negated;
@@ -105,7 +106,7 @@ function compileComparison(node: NodeOf<'comparison'>, source: Source): Compiled
 
 /**
  * `x IN (a, b)` means `x = a OR x = b`, with the same short circuit, errors and unknowns. If x is unknown, so
- * is the result, without evaluation of the list.
+ * is the result, without evaluation of the list, for NOT IN too (semantics #108).
  */
 function compileIn(node: NodeOf<'in'>, source: Source): CompiledFilter {
   const fail = failAt(source.text, node.at, source.errorName);

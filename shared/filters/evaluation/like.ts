@@ -15,7 +15,7 @@ const PLAIN_LENGTH_MAX = 16;
 /**
  * Compiles a LIKE pattern: `%` matches any number of characters, `_` any one UTF-16 unit (as in .NET), and
  * the character after the escape character stands for itself. The comparison is case-sensitive (semantics
- * R18).
+ * #109, R18).
  *
  * The matcher searches the segments between `%` from left to right, each at its first occurrence, without
  * backtracking. That is correct for these patterns, and keeps `'%a%a%a%a%'` cheap: a segment costs at most

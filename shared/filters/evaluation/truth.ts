@@ -13,7 +13,7 @@ export function or(left: Truth, right: Truth): Truth {
   return left === undefined || right === undefined ? undefined : false;
 }
 
-/** The negation; that of unknown is unknown. */
+/** The negation; that of unknown is unknown (semantics #106). */
 export function not(value: Truth): Truth {
   return value === undefined ? undefined : !value;
 }

@@ -58,7 +58,7 @@ export const INSTANT_MAX = 3_155_378_975_999_999_999n;
 export const SPAN_MAX = 2n ** 63n - 1n;
 
 /**
- * Whether an operand makes the result of an operator unknown: a missing property or null (semantics #105).
+ * Whether an operand makes the result of an operator unknown: a missing property or null (semantics #105, #111).
  */
 export function isUnknown(value: Operand): value is undefined | { readonly type: 'null' } {
   return value === undefined || value.type === 'null';

@@ -83,7 +83,7 @@ function parseExists(reader: TokenReader, token: Token, parseNode: ParseNode): P
   return { kind: 'exists', operand, at: token.at };
 }
 
-/** newid(), property(name) and p(name). Without parentheses these words are ordinary names. */
+/** newid(), property(name) and p(name) (semantics R9). Without parentheses these words are ordinary names. */
 function parseFunction(reader: TokenReader, token: Token, parseNode: ParseNode): Expression {
   const { at } = token;
   const word = token.text.toLowerCase();
@@ -105,7 +105,7 @@ function parseFunction(reader: TokenReader, token: Token, parseNode: ParseNode):
   return { kind: 'propertyByName', name, at };
 }
 
-/** `name`, `sys.name` or `user.name`; each part may be delimited. */
+/** `name`, `sys.name` or `user.name`; each part may be delimited (semantics #110, R7). */
 function parseProperty(reader: TokenReader, token: Token): PropertyNode {
   const { at } = token;
   if (!reader.takeSymbol('.')) return { kind: 'property', scope: 'user', name: token.text, at };

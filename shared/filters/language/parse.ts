@@ -18,7 +18,7 @@ const INT64_MIN_DIGITS = '9223372036854775808';
 
 /**
  * Parses a filter. It accepts exactly the grammar of the service (semantics R4): a value alone (`flag`, `1`)
- * and BETWEEN are errors. Throws FilterError with the position and what was expected there.
+ * and BETWEEN are errors (semantics R5). Throws FilterError with the position and what was expected there.
  */
 export function parsePredicate(text: string): Predicate {
   const reader = new TokenReader(text);

@@ -32,7 +32,7 @@ export class TokenReader {
     return token;
   }
 
-  /** Takes the keyword if it is next, ignoring case. */
+  /** Takes the keyword if it is next, ignoring case (semantics R8). */
   takeWord(keyword: string): boolean {
     const token = this.peek();
     const found = token.kind === 'word' && token.text.toUpperCase() === keyword;

@@ -102,7 +102,7 @@ function numberToken(text: string, at: number, number: string): Token {
   throw new FilterError(`the number ${shorten(number)} is too large for a double.`, { text, at });
 }
 
-/** A doubled closing character stands for one such character in the text. */
+/** A doubled closing character stands for one such character in the text (semantics R6, R7). */
 function readQuoted(
   text: string,
   at: number,

@@ -32,7 +32,8 @@ import {
  * together with the message. The records of a batch are written here, one write each, and become valid with the batch
  * decision, which is written together with the messages. A process that finds a record without a decision waits a
  * moment and then gives that batch up by a decision of its own; the batch can then never be stored, and its sender
- * starts again. So no crash makes a message the duplicate of one that does not exist, and nothing is stored twice.
+ * starts again. So no crash makes a message the duplicate of one that does not exist, and nothing is stored twice, even
+ * if a sender without an answer repeats its send (semantics O7).
  *
  * One read for a single message; one write for each message of a batch. `refused` = the reservation whose condition
  * failed. Throws ServiceBusy after too many tries.
@@ -223,6 +224,7 @@ class Attempt {
     return this.#keyed.length > 1;
   }
 
+  /** The window of what is accepted now; a duplicate writes no record and lengthens none (semantics #78). */
   get #until(): number {
     return this.#now + this.#request.windowMs;
   }

@@ -13,7 +13,8 @@ import { GARBAGE_AFTER } from '../schema/tables.ts';
  *                            d  the indexes of its duplicates, which have no number: a bit each
  *                            a  the batch was given up and can never be stored
  *
- * A record with an index was written before its batch was stored, and is valid only if the batch was.
+ * A record with an index was written before its batch was stored, and is valid only if the batch was. A record outlasts
+ * its message, whatever becomes of that (semantics #79).
  */
 export interface DeduplicationRecord {
   /** Epoch ms. */

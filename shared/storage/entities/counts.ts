@@ -66,7 +66,9 @@ export class DynamoCounts implements EntityCounts {
       this.#lastUse(entity, partitions),
     ]);
     return {
+      // Dead letters count towards the size (semantics D1).
       size: main.bytes + deadLetter.bytes + transfer.bytes,
+      // What a topic holds is scheduled, or counted in its subscriptions (semantics N24).
       active: description.kind === 'topic' ? 0 : main.active,
       deadLetter: deadLetter.active + main.lapsed,
       scheduled: main.scheduled,
@@ -163,7 +165,7 @@ export class DynamoCounts implements EntityCounts {
 
 interface Tally {
   readonly active: number;
-  /** Messages whose last delivery ended with its lock: dead letters that were not moved yet. */
+  /** Messages whose last delivery ended with its lock: dead letters that were not moved yet (semantics #24). */
   readonly lapsed: number;
   readonly scheduled: number;
   readonly bytes: number;

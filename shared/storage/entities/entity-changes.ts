@@ -67,7 +67,7 @@ export function isSame(stored: unknown, expected: object): boolean {
   return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(expected)));
 }
 
-/** The refusal of a change that conflicts with another one. */
+/** The refusal of a change that conflicts with another one (semantics G5). */
 export function changedMeanwhile({ name }: Entity): BrokerError {
   return new BrokerError(
     'ConflictInProgress',

@@ -145,6 +145,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
+    // The next epoch ends all locks, whatever the update changes (semantics N12, N20).
     const changed = { ...entity, description, epoch: entity.epoch + 1, updatedAt: now };
     return await this.#replace(entity, changed, []);
   }

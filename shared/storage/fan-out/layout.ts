@@ -117,6 +117,7 @@ function isCommon({ messages }: Part, chunk: Chunk): boolean {
   return [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
 }
 
+/** A message that arrives has no deliveries, wherever it had some before (semantics F4). */
 function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
   const [first] = copies.map(({ sequence }) => sequence).sort(ascending);
   assert(first !== undefined, 'a portion has copies');

@@ -46,7 +46,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
-    // Only a message's own time to live was fixed when it was stored (semantics #A12).
+    // Only a message's own time to live was fixed when it was stored (semantics #A12, W19).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
       message: content,

@@ -93,7 +93,10 @@ async function prepareChanges(
   return await prepareMove(context, log, block, joinDeadLetters(moves), changes);
 }
 
-/** Why an abandoned message does not become available again: its deliveries are used up, or it has expired. */
+/**
+ * Why an abandoned message does not become available again: its deliveries are used up (semantics #22), or it has
+ * expired (semantics D4: the deliveries come first).
+ */
 function endReasonOf(
   block: Block,
   { token, action }: HeldChange,
@@ -150,7 +153,10 @@ export function releaseOf(
   };
 }
 
-/** The delivery count after a settlement: the current delivery was counted at its claim. */
+/**
+ * The delivery count after a settlement: the current delivery was counted at its claim. One that ends with a dead
+ * letter does not count (semantics D3).
+ */
 function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
   const isUncounted =
     action.kind === 'deadLetter' || (action.kind === 'abandon' && action.isUncounted === true);
@@ -214,6 +220,7 @@ function moveOutOf(
         overlay,
       };
     case 'defer':
+      // In the queue where it is, so a dead letter is received by its number there (semantics #36).
       return { slots: leaving({ deliveries, ...kept }), to: log, section: 'deferred', overlay };
     default: {
       const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
@@ -253,7 +260,10 @@ function fingerprint(overlay: Overlay): string {
   );
 }
 
-/** The changes that a settlement makes to the properties of messages that it moves. */
+/**
+ * The changes that a settlement makes to the properties of messages that it moves. A receiver dead-letters with a
+ * reason of its own (semantics #C11), or with none.
+ */
 export function overlayOf(action: HeldChange['action']): Overlay {
   if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };
   const properties = action.properties ?? {};
@@ -267,6 +277,7 @@ export function overlayOf(action: HeldChange['action']): Overlay {
   };
 }
 
+/** The properties that say why; none for what was not given (semantics #25, #26). */
 function reasonProperties(reason?: string, description?: string): Properties {
   return {
     ...(reason === undefined ? {} : { DeadLetterReason: text(reason) }),
