@@ -83,7 +83,7 @@ async function settleInPlace(
     const writing = write(context, log, pending, isLast, policy.rules, now);
     const written: Written = await nextTry(isUncertain, writing);
     if (written.done) {
-      await settled(context, log, pending, isLast, written, policy);
+      await afterSettling(context, log, pending, isLast, written, policy);
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
@@ -94,7 +94,7 @@ async function settleInPlace(
     if (block === undefined) return [];
     if (before === 'yes') {
       const item = written.old;
-      await settled(context, log, pending, false, { done: true, item }, policy);
+      await afterSettling(context, log, pending, false, { done: true, item }, policy);
       return pending;
     }
     pending = pending.filter(({ token }) =>
@@ -157,7 +157,7 @@ async function write(
 }
 
 /** The work after a settlement. If it fails, the next receive does it. */
-async function settled(...settlement: Parameters<typeof afterwards>): Promise<void> {
+async function afterSettling(...settlement: Parameters<typeof afterwards>): Promise<void> {
   const [context, log] = settlement;
   context.sizeEstimate.noteRemoval(log);
   try {
