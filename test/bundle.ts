@@ -44,8 +44,8 @@ export interface Bundles {
 }
 
 /**
- * Bundles files of tests, once for all of them: to compile what each imports, in a process for
- * each, took more of a machine than many of the tests.
+ * Bundles all test files in one run of esbuild. To compile the imports again in each test process took longer than
+ * many tests.
  */
 export async function bundleTests(root: string, files: readonly string[]): Promise<Bundles> {
   const output = resolve(root, OUTPUT);
@@ -90,7 +90,7 @@ export async function bundleTests(root: string, files: readonly string[]): Promi
   };
 }
 
-/** A module that asks where it is wants to hear where it was written. */
+/** Replaces `import.meta.url` by the URL of the source file, since the bundle lies elsewhere. */
 const ownUrls: Plugin = {
   name: 'own-urls',
   setup({ onLoad }) {

@@ -22,8 +22,8 @@ import { type StartedEngines, startTestEngines } from './runner/start-engines.ts
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MINUTE = 60_000;
 /**
- * Many tests start an engine for a moment. The first JIT compiler alone halves the processor time of such a
- * start; for the engine of all tests it costs about as much as both.
+ * The first JIT compiler only: this halves the processor time of engines that tests start for a moment, and makes no
+ * difference for the engine of all tests.
  */
 const JAVA_OPTIONS = { JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' };
 /** For all files that share a process, on a busy machine. */

@@ -188,7 +188,7 @@ export class ClaimAllowance implements PayloadAccount {
   /** Holds memory for a large message before it is claimed. Throws ServiceBusy if there is none now. */
   hold(bytes: number): void {
     if (bytes <= LIMITS.receiveBytes || (this.#large?.bytes ?? 0) >= bytes) return;
-    this.sending();
+    this.releaseLarge();
     this.#large = this.#source.openLarge(bytes);
     if (this.#large !== undefined) return;
     this.#refusal = serviceBusy('There is no memory for a large message now.');
@@ -201,14 +201,14 @@ export class ClaimAllowance implements PayloadAccount {
   }
 
   /** Gives memory for a large message back: from now on the message counts as output. */
-  sending(): void {
+  releaseLarge(): void {
     this.#large?.close();
     this.#large = undefined;
   }
 
   /** Gives the allowance back. */
   end(): void {
-    this.sending();
+    this.releaseLarge();
     if (this.#hasAllowance) this.#source.release();
     this.#hasAllowance = false;
   }

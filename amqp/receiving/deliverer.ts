@@ -172,7 +172,7 @@ export class Deliverer {
       const outgoing = this.#tryEncode(message);
       if (outgoing === undefined) continue;
       const send = () => {
-        claim.sending();
+        claim.releaseLarge();
         link.deliver(outgoing);
       };
       const isSent = await claimBudget.send(outgoing.payload.byteLength, isWanted, send);

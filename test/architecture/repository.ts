@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Top of the repository, without a closing slash. */
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Made or fetched, not written. */
+/** Generated or downloaded folders. */
 const NOT_OURS = new Set(['node_modules', '.git', 'cdk.out', 'dist', '.dynabus']);
 
 /** Every file of the repository as a path from its top, with `/` between. */

@@ -17,7 +17,7 @@ const PRODUCT = repositoryFiles().filter((path) =>
 );
 const TEXTS = repositoryFiles().filter((path) => /\.(?:ts|mjs|md)$/.test(path));
 
-/** In pieces, so that this file does not offend itself. */
+/** Split, so that the pattern does not match this file. */
 const SECTION = '\u00a7';
 const WORD = 'semantics';
 

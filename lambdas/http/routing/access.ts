@@ -96,18 +96,16 @@ async function grantingRule(
   return rule;
 }
 
-/**
- * The last steps of an authorization, in this order: `authorize`, or `authorizeEntity` for an entity that the body
- * names, finds the rule that grants the right. `countForRule` notes the rule and counts an operation for it. `noteRule`
- * tells the server that the request is authorized (`noteAuthorized`), which raises the limits of its connection, and
- * the access log which rule it was. `authorizeBeforeBody` only notes the rule: the operation counts once its entity is
- * known. Throws ServiceBusy if the rule has used up its operations.
- */
+/** Notes the rule and counts an operation for it. Throws ServiceBusy if the rule has used up its operations. */
 function countForRule(dependencies: AccessDependencies, request: Request, rule: SigningRule): void {
   noteRule(dependencies, request, rule);
   dependencies.countOperation?.(rule);
 }
 
+/**
+ * Tells the server that the request is authorized, which raises the limits of its connection, and the access log by
+ * which rule.
+ */
 function noteRule({ onAuthorized }: AccessDependencies, request: Request, rule: SigningRule): void {
   noteAuthorized(request);
   onAuthorized?.(request, rule);

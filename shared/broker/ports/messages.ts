@@ -23,7 +23,7 @@ export interface ClaimRequest
       ReceiveOptions,
       'mode' | 'maxMessages' | 'answer' | 'payloads' | 'waitForTurn' | 'isWanted'
     > {
-  /** The size of the bodies in one answer, bytes; a single larger body is returned too. */
+  /** The decoded size of the messages in one answer, bytes; a single larger message is returned too. */
   readonly maxBytes: number;
   readonly lockMs: number;
   /** What this claim and concurrent claims of other logs may take together; absent = it is alone. */
@@ -33,8 +33,8 @@ export interface ClaimRequest
 /** A limit that concurrent claims of several logs share, so that together they take no more than one claim may. */
 export interface Allowance {
   /**
-   * Takes messages of one block from the allowance; returns how many are allowed. `bytes` = the size of the payload,
-   * `answerBytes` = of the messages in the answer.
+   * Takes messages of one block from the allowance; returns how many are allowed. `bytes` = the decoded size of
+   * the block's messages, `answerBytes` = the size of those in the answer.
    */
   take(messages: number, bytes: number, answerBytes: number): number;
   /** Returns what was allowed and not claimed: messages, and bytes as passed to `take`. */

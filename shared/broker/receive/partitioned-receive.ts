@@ -12,9 +12,9 @@ import { SharedAllowance } from './shared-allowance.ts';
 
 /** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
-/** A receive that looks again sooner than this asks only partitions with hints. */
+/** Within this time after its last such look, a receive asks only partitions with hints. */
 const SOME_EVERY_MS = 250;
-/** For each period of this length since it last asked others, it asks the next `AT_ONCE`; for less, also as many. */
+/** A later look asks the next `AT_ONCE` partitions for each period of this length since then, at least `AT_ONCE`. */
 const ROUND_MS = 400;
 
 const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };

@@ -1,6 +1,6 @@
 import type { Allowance } from '../ports/messages.ts';
 
-/** Bounds what the claims of one receive take together: messages, bytes stored and bytes in the answer. */
+/** Bounds what the claims of one receive take together: messages, and their size decoded and in the answer, bytes. */
 export class SharedAllowance implements Allowance {
   #messages: number;
   #bytes: number;

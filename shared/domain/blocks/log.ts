@@ -1,7 +1,10 @@
 import { type Entity, forwardsMessages, requiresSession } from '../entities/entity.ts';
 import type { SubQueue } from '../entities/entity-path.ts';
 
-/** An ordered sequence of blocks: one sub-queue of one partition of an entity, since the last purge. */
+/**
+ * An ordered sequence of blocks: one sub-queue of one partition of an entity, since the last purge. With `sessionId` it
+ * is a session log: the blocks of one session, a range of the same item collection, with a `logName` of its own.
+ */
 export interface Log {
   readonly entityId: string;
   /** The id of the entity whose counter numbers the messages; for a subscription, its topic's id. */

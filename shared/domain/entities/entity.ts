@@ -14,7 +14,7 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   readonly key: string;
   /** The path in the spelling of its creation. */
   readonly name: string;
-  /** Increases with every change of a property, which ends all locks on messages of the entity. */
+  /** Increases with every update, even one that changes nothing, and so ends all locks on the entity's messages. */
   readonly epoch: number;
   /** By sub-queue, increases with each purge. The log's name contains it, so a purge takes effect at once. */
   readonly generations: Readonly<Record<SubQueue, number>>;

@@ -28,8 +28,8 @@ export class WorkTurns {
   }
 
   /**
-   * Resolves when the caller may begin or continue its work. The work ends where the caller awaits something
-   * else. `peer` = the same object for all steps of one request, operation or connection; without it the step
+   * Resolves when the caller may begin or continue its work. Its time is measured until the caller's next
+   * `await`. `peer` = the same object for all steps of one request, operation or connection; without it the step
    * counts as that of a peer of its own.
    */
   async next(peer: object = {}): Promise<void> {

@@ -93,7 +93,7 @@ function sizeOfAll(run: readonly Numbered[]): number {
   return run.reduce((sum, { message }) => sum + sizeOf(message), 0);
 }
 
-/** Bytes that a message counts towards the size of its entity; roughly its size in an answer. */
+/** Bytes that a message counts towards the size of its entity. */
 export function sizeOf(message: Message): number {
   return messageSize(message) + MESSAGE_OVERHEAD_BYTES;
 }

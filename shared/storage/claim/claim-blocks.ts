@@ -16,7 +16,7 @@ import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 
-/** How often a receive tries again in one block after another receiver took the chosen slots. */
+/** Tries in one block, the first included; another one follows if another receiver took the chosen slots. */
 const TRIES_MAX = 3;
 
 /**

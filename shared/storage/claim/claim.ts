@@ -19,7 +19,7 @@ import { type Claimed, eachOf, lockEnd, newTag, type Receive, take } from './cla
 import { tokenOf, toReceivedMessage } from './received-message.ts';
 import { scan } from './scan.ts';
 
-/** How often a receive reads the log again after it lost every race. */
+/** Scans of one receive, the first included; another one follows if it lost every race. */
 const SCANS_MAX = 6;
 /** How often it chooses among the messages of one scan. */
 const CHOICES_MAX = 2;

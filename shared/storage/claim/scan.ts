@@ -86,7 +86,7 @@ function firstPage(maxMessages: number, width: number): number {
   return Math.max(front, Math.min(maxMessages * width + PAGE_MIN, SPREAD_BLOCKS_MAX));
 }
 
-/** The last piece of an old look says little about now, so another look starts in the same scan. */
+/** If a piece completes an old recheck, whose first pieces are stale, the same scan begins the next one. */
 const PIECES_MAX = 2;
 
 /**

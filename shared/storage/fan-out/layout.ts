@@ -134,7 +134,10 @@ function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
   return { batch, messages, slots, first };
 }
 
-/** The end of the message's own time to live, limited by the entity's (semantics #A10). */
+/**
+ * The end of the message's own time to live, limited by the entity's (semantics #A10). It counts from the arrival, so
+ * that of a forwarded message begins anew (semantics V3).
+ */
 function expiryAtArrival(
   { timeToLiveMs }: Message,
   { timeToLiveMsMax = Number.POSITIVE_INFINITY }: LogBatch,

@@ -10,9 +10,9 @@ import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import { type DueWork, subjectOf } from './due-work-index.ts';
 import { RAISED_TRIES, type SweepDependencies, type SweepRun } from './sweep-run.ts';
 
-/** How many entries are read at a time, */
+/** Entries read at a time. */
 const PAGE_ENTRIES = 200;
-/** and how many logs are worked on at a time. */
+/** Logs worked on at a time. */
 const WIDTH = 8;
 
 /**

@@ -32,8 +32,9 @@ const ROUNDS_MAX = 100;
 /**
  * Activates scheduled messages that have come due, in bulk. They get new sequence numbers, as if they were enqueued at
  * their due time (semantics #63); messages due at the same instant share blocks. Two activations at the same time do no
- * harm: of two transactions on one block, one finds it gone. True = messages were due here. In an entity with sessions
- * and ForwardTo they are forwarded instead.
+ * harm: of two transactions on one block, one finds it gone. True = messages were due here. False for an entity with
+ * sessions that forwards: `forwardDue` sends its due messages on. Without sessions, messages first become active, and
+ * `forwardAll` sends them on.
  */
 export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
   if (log.sessions?.isForwarded) return false;

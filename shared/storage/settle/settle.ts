@@ -26,8 +26,8 @@ import { isMove, settleByMoving } from './settle-moves.ts';
 
 /**
  * Settles messages. Tokens say where their messages are, so nothing is read first: all completes and abandons of one
- * block are one conditional write, one write unit; settlements that move a message read the block first. A failed write returns the block, which shows which locks are
- * lost; the others are tried again without them.
+ * block are one conditional write, one write unit. Settlements that move a message read the block first. A failed write
+ * returns the block, which shows which locks are lost; the others are tried again without them.
  */
 export async function settle(
   context: StoreContext,
