@@ -16,8 +16,8 @@ import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
-import { printScale } from './partition-report.ts';
-import { measureScale, type ScaleRow } from './partition-scale.ts';
+import { printPartitions } from './partition-report.ts';
+import { measurePartitions, type PartitionRow } from './partitions.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
@@ -120,7 +120,7 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     return;
   }
   if (options.partitions) {
-    await printPartitions(engine);
+    await countPartitions(engine);
     return;
   }
   if (options.competing) {
@@ -179,10 +179,10 @@ function competingOptions({
   throw new StartupError('--messages takes a whole number above 0.');
 }
 
-async function printPartitions(kind: string | undefined): Promise<void> {
+async function countPartitions(kind: string | undefined): Promise<void> {
   const engine = await startEngine({ kind });
   try {
-    console.log(printScale(await measureScale(engine.endpoint)));
+    console.log(printPartitions(await measurePartitions(engine.endpoint)));
   } finally {
     await engine.stop();
   }
@@ -205,7 +205,7 @@ interface CountedTopicRow extends Omit<TopicRow, 'rate' | 'batch'> {
 interface Counted {
   readonly rows: readonly CountedRow[];
   readonly topics: readonly CountedTopicRow[];
-  readonly scale: readonly ScaleRow[];
+  readonly scale: readonly PartitionRow[];
   readonly features: readonly FeatureRow[];
 }
 
@@ -231,7 +231,7 @@ async function countAll(
     console.log(printFeatures(features));
     await counting.stop();
     console.log('Counting units by item collection');
-    const scale = await measureScale(engine.endpoint);
+    const scale = await measurePartitions(engine.endpoint);
     return { rows, topics, scale, features, engineName: engine.name };
   } finally {
     await engine.stop();

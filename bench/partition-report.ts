@@ -1,5 +1,5 @@
 import { type Cells, rounded, short, table } from './markdown.ts';
-import type { ScaleRow } from './partition-scale.ts';
+import type { PartitionRow } from './partitions.ts';
 
 const TITLES = [
   ...['queue', 'batch', 'write units', 'read units'],
@@ -7,7 +7,7 @@ const TITLES = [
 ];
 
 /** The section on partitions, as Markdown. */
-export function printScale(rows: readonly ScaleRow[]): string {
+export function printPartitions(rows: readonly PartitionRow[]): string {
   return `## What partitions add
 
 A simulation: DynamoDB gives each item collection 1,000 write units and 3,000 read units a second, whatever the
@@ -22,7 +22,7 @@ ${table(
 `;
 }
 
-function line(row: ScaleRow, rows: readonly ScaleRow[]): Cells {
+function line(row: PartitionRow, rows: readonly PartitionRow[]): Cells {
   const plain = rows.find(({ batch }) => batch === row.batch);
   return [
     ...[row.queue, row.batch, short(row.write), short(row.read), rounded(row.busiest)],

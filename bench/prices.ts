@@ -1,6 +1,6 @@
 import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 
-/** List prices on demand in us-east-1, in dollars, which nobody has compared with the price list since: check them. */
+/** List prices on demand in us-east-1, in dollars. Not checked since `listedOn`. */
 export const PRICES = {
   /** The date of these prices. */
   listedOn: '2026-11-22',

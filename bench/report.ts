@@ -7,8 +7,8 @@ import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';
 import { type Cells, rounded, short, table } from './markdown.ts';
-import { printScale } from './partition-report.ts';
-import type { ScaleRow } from './partition-scale.ts';
+import { printPartitions } from './partition-report.ts';
+import type { PartitionRow } from './partitions.ts';
 import {
   dollarsPerMillion,
   durationDollarsPerMillion,
@@ -34,7 +34,7 @@ export interface Report {
   readonly options: readonly string[];
   readonly rows: readonly Row[];
   readonly topics: readonly TopicRow[];
-  readonly scale: readonly ScaleRow[];
+  readonly scale: readonly PartitionRow[];
   readonly features: readonly FeatureRow[];
   readonly filters: readonly FilterRate[];
   readonly amqp: AmqpSection;
@@ -85,7 +85,7 @@ them on these cores. Single messages by calls in the style of the REST API.
 ${table(RATE_TITLES, rows.map(rateLine))}
 
 ${printTopics(topics)}
-${printScale(scale)}
+${printPartitions(scale)}
 ${printFeatures(features)}
 ${printAmqp(amqp)}
 ${printCompeting(competing)}

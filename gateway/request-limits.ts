@@ -10,9 +10,9 @@ import { addressGroup, RateLimit } from '../shared/domain/budgets/rate-limit.ts'
 import type { TaskLimits } from './limits.ts';
 
 const OF_ADDRESS =
-  'Requests from your address come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
+  'Too many requests a second from your address. Wait a moment and try again, and send or receive several messages in one request.';
 const OF_ALL =
-  'Requests come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
+  'Too many requests a second. Wait a moment and try again, and send or receive several messages in one request.';
 const UNAUTHORIZED = 401;
 
 /**

@@ -27,7 +27,7 @@ export class RuleLimit {
     if (this.#operations.take(uniqueRuleKey(rule), this.#now())) return;
     this.#refused++;
     throw serviceBusy(
-      'Operations by this shared access rule come faster than they are taken. Wait a moment and try again; send and receive many messages with each.',
+      'Too many operations a second by this shared access rule. Wait a moment and try again, and send or receive several messages in one operation.',
     );
   };
 }

@@ -27,6 +27,6 @@ export const CONNECTIONS_METRIC = {
   namespace: 'dynabus',
   name: 'AmqpConnections',
   /** The dimension, whose value is the name of the namespace. */
-  dimension: 'Broker',
+  dimension: 'Namespace',
   periodMs: 60_000,
 } as const;

@@ -1,6 +1,9 @@
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 
-/** Our idle-time-out: the peer sends at least this often; one that is silent twice as long is gone (semantics W9). */
+/**
+ * Our idle-time-out: the peer must send at least this often. A peer that is silent for twice as long, 8 minutes, is
+ * disconnected at the next tick (semantics W9).
+ */
 export const IDLE_MS = 240_000;
 const TICK_MS_MAX = 30_000;
 const TICK_MS_MIN = 100;
@@ -30,7 +33,8 @@ export class Heartbeat {
 
   /**
    * Starts. `idleTimeOutMs` = the peer's idle-time-out, within which it wants to receive a frame; 0 or absent = it
-   * has none. An empty frame goes out after a third of it, so that delays do no harm.
+   * has none. A tick each third of it, or each 30 s if that is less, sends an empty frame if nothing was sent since the
+   * tick before. So the peer never waits longer than two thirds of it, nor than a minute.
    */
   start(idleTimeOutMs: number | undefined): void {
     const everyMs = Math.min((idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);

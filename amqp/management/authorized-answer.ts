@@ -6,9 +6,10 @@ import type { ManagementNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
+import { batchDelete } from './batch-delete.ts';
 import { deferredBytes, receiveDeferred, renewLocks, settle } from './locked-messages.ts';
 import type { Input, Operation } from './operation-input.ts';
-import { deleteMessages, peek, peekedBytes } from './peek-and-delete.ts';
+import { peek, peekedBytes } from './peek.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -39,7 +40,7 @@ const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'update-disposition': { run: settle, rights: LISTEN },
   'receive-by-sequence-number': { run: receiveDeferred, rights: LISTEN },
   'peek-message': { run: peek, rights: LISTEN, emptyCondition: NO_MESSAGE },
-  'batch-delete-messages': { run: deleteMessages, rights: LISTEN, emptyCondition: NO_MESSAGE },
+  'batch-delete-messages': { run: batchDelete, rights: LISTEN, emptyCondition: NO_MESSAGE },
   'schedule-message': { run: schedule, rights: SEND },
   'cancel-scheduled-message': { run: cancelScheduled, rights: SEND },
   'renew-session-lock': { run: renewSession, rights: LISTEN },

@@ -1,8 +1,6 @@
 import { loggedRule, type SigningRule } from '../../shared/auth/signing-rule.ts';
-import { BrokerError, entityNotFound, invalidOperation } from '../../shared/domain/broker-error.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
-import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { LIMITS } from '../../shared/domain/limits.ts';
 import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import { Authorization, type OnAuthorized } from '../authorization/authorization.ts';
 import { answerPutToken } from '../authorization/put-token.ts';
@@ -21,12 +19,11 @@ import { Replies } from '../requests/replies.ts';
 import { serveRequests } from '../requests/serve-requests.ts';
 import { WorkSlots } from '../requests/work-slots.ts';
 import { DecodedBudget } from '../sending/decoded-budget.ts';
-import { DeliveryWriter } from '../sending/delivery-writer.ts';
+import { openSender } from '../sending/sender-link.ts';
 import { openCoordinator } from '../transactions/coordinator.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import type { ErrorInfo } from '../wire/states.ts';
-import { fieldsOf, textOf } from '../wire/value.ts';
-import type { EntityNode, Node } from './address.ts';
+import type { Node } from './address.ts';
 import { addressOf, addressPath, nodeOf, requireShort } from './address.ts';
 import type { ClientContext, ProcessTurns } from './context.ts';
 import type { AmqpDependencies } from './dependencies.ts';
@@ -39,11 +36,8 @@ const PUT_TOKEN_LIMITS = {
 };
 /** The node where clients put tokens. No entity can have this name. */
 const CBS = '$cbs';
-/** As the vendor's service. With less, clients run out of credit, and then pause for a second or for half a minute. */
-const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
 const { saslInitBytes: SASL_INIT_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
-const DESTINATION = 'com.microsoft:transfer-destination-address';
 /** The SASL mechanisms, of which only PLAIN proves a right (semantics W2). */
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -141,7 +135,7 @@ export class ServedClient implements ConnectionHandler {
           });
         }
         case 'entity':
-          return await this.#openSender(link, node, onAuthorized);
+          return await openSender(this.#context, link, node, onAuthorized);
         case 'coordinator':
           openCoordinator(this.#context, link);
           return;
@@ -215,50 +209,5 @@ export class ServedClient implements ConnectionHandler {
     const rule = isClaimed ? { claimedRule: authorization.claimedRule } : loggedRule(granting);
     const path = `/${address.slice(0, LOGGED_PATH_LENGTH_MAX)}`;
     dependencies.logAccess?.('link', { client: peer, role, path, ...rule, outcome });
-  }
-
-  async #openSender(
-    link: IncomingLink,
-    node: EntityNode,
-    onAuthorized: OnAuthorized,
-  ): Promise<void> {
-    const { dependencies, authorization, shutdown } = this.#context;
-    const { path, pathname } = await this.#destination(link, node, onAuthorized);
-    await authorization.require(pathname, path, ['Send'], onAuthorized);
-    const entity = await dependencies.entities.find(path.key);
-    if (entity === undefined) throw entityNotFound(path.name);
-    if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
-      throw invalidOperation('Cannot create a message sender for a subscription.');
-    }
-    // A link that has ended meanwhile would never stop the writer.
-    if (!link.isAttaching) return;
-    const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
-    const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
-    const writer = new DeliveryWriter(this.#context, link, { path, pathname, bytesMax });
-    link.onDelivery(
-      (delivery) => writer.add(delivery),
-      () => bytesMax,
-    );
-    link.onIgnored((transaction) => this.#context.transactions.enlist(transaction).refuse());
-    link.onEnd(shutdown.onBegin(() => link.holdOutcomes()));
-    link.accept({ maxMessageSize: BigInt(messageBytes) });
-    link.start(SENDER_CREDIT);
-  }
-
-  /**
-   * Returns the entity to which messages of a link go: a link to one entity may name another, to which they
-   * go via the first (semantics U6, U7). Requires the right to send to both.
-   */
-  async #destination(
-    link: IncomingLink,
-    node: EntityNode,
-    onAuthorized: OnAuthorized,
-  ): Promise<Omit<EntityNode, 'kind'>> {
-    const address = textOf(fieldsOf(link.attach.properties).get(DESTINATION));
-    if (address === undefined) return node;
-    await this.#context.authorization.require(node.pathname, node.path, ['Send'], onAuthorized);
-    requireShort(address);
-    const pathname = addressPath(address);
-    return { pathname, path: parseEntityPath(pathname) };
   }
 }

@@ -19,7 +19,7 @@ export function openCoordinator(context: ClientContext, link: IncomingLink): voi
   link.onDelivery(
     (delivery) => {
       context.background(async () => {
-        link.settle([delivery], await outcomeOf(context, delivery, declared));
+        link.settle([delivery], await answerTo(context, delivery, declared));
       });
     },
     () => BUDGETS.connection.transactionRequestBytes,
@@ -31,7 +31,7 @@ export function openCoordinator(context: ClientContext, link: IncomingLink): voi
   link.start();
 }
 
-async function outcomeOf(
+async function answerTo(
   context: ClientContext,
   delivery: IncomingDelivery,
   declared: Set<Uint8Array>,

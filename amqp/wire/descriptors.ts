@@ -35,7 +35,7 @@ export const CODE = {
   footer: 0x78n,
 } as const;
 
-/** The symbolic descriptors. A peer may use either form for any type (semantics W8; part 1.2.2 of the standard). */
+/** The symbolic descriptors. A peer may use either form for any type (part 1.5 of the standard; semantics W8). */
 const CODES_BY_SYMBOL: ReadonlyMap<string, bigint> = new Map([
   ['amqp:open:list', CODE.open],
   ['amqp:begin:list', CODE.begin],

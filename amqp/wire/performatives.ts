@@ -80,8 +80,8 @@ const ERROR = {
 };
 
 /**
- * The nine performatives (part 2.7 of the standard), as far as a server of queues needs them: how many fields the
- * standard gives each, and the fields that are used, in the order in which they are read and judged.
+ * The nine performatives (part 2.7 of the standard): the number of fields that the standard gives each, and the fields
+ * that this server uses, in the order in which it reads and checks them.
  */
 const PERFORMATIVES = {
   open: {
@@ -209,7 +209,7 @@ const FIELDS = Object.fromEntries(
 /** Reads a performative. Throws DecodeError. */
 export function readPerformative(value: AmqpValue): Performative {
   const kind = kindOf(value);
-  if (kind === undefined) throw new DecodeError('a frame says something unknown');
+  if (kind === undefined) throw new DecodeError('a frame has an unknown performative');
   const fields = new ListFields(value);
   const performative: Record<string, unknown> = { kind };
   for (const [name, { read, position, missing }] of FIELDS[kind]) {

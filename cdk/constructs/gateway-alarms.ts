@@ -23,7 +23,7 @@ export class GatewayAlarms extends Construct {
   constructor(scope: Construct, id: string, props: GatewayAlarmsProps) {
     super(scope, id);
     const { service, targets, logGroup, settings } = props;
-    raiseAlarm(this, 'Unserved', settings, {
+    raiseAlarm(this, 'GatewayUnserved', settings, {
       alarmDescription: 'No task of the AMQP gateway is healthy.',
       // Each node of the load balancer reports a count; a task is healthy if one node sees it.
       metric: targets.metrics.healthyHostCount({
@@ -35,7 +35,7 @@ export class GatewayAlarms extends Construct {
       evaluationPeriods: 3,
       treatMissingData: TreatMissingData.BREACHING,
     });
-    raiseAlarm(this, 'Faults', settings, {
+    raiseAlarm(this, 'GatewayFaults', settings, {
       alarmDescription: 'The AMQP gateway met faults of its own: its log has them.',
       metric: countedLines(this, 'FaultsInLog', {
         logGroup,
@@ -44,7 +44,7 @@ export class GatewayAlarms extends Construct {
       }),
       ...ONCE,
     });
-    raiseAlarm(this, 'Memory', settings, {
+    raiseAlarm(this, 'GatewayMemory', settings, {
       alarmDescription: 'Tasks of the AMQP gateway are short of memory.',
       metric: service.metricMemoryUtilization({
         period: Duration.minutes(5),

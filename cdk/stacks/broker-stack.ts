@@ -39,7 +39,7 @@ export class BrokerStack extends Stack {
     };
     const sweep = new BrokerFunction(this, 'Sweep', {
       name: 'sweep',
-      description: 'Does what has come due: expiry, scheduled messages, clearing away',
+      description: 'The sweep: due messages, dead letters, forwards, idle entities, leftovers',
       timeout: SWEEP_TIMEOUT,
       tables: this.#tables,
       settings,

@@ -14,6 +14,7 @@ import { openApiRoutes } from './openapi/routes.ts';
 import { receiveRoutes } from './routes/receive.ts';
 import { sendRoutes } from './routes/send.ts';
 import { settleRoutes } from './routes/settle.ts';
+import { transactionRoutes } from './routes/transactions.ts';
 import { combineRoutes } from './routing/combine-routes.ts';
 
 /** The settings of a complete namespace. */
@@ -58,6 +59,7 @@ export function compose(settings: ComposeSettings): Composition {
     receiveRoutes(dependencies),
     settleRoutes(dependencies),
     openApiRoutes(),
+    transactionRoutes(dependencies),
     manageRoutes({ ...dependencies, management }),
   );
   return {

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BrokerError } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
-import { withoutFinalSlashes } from './url-path.ts';
 
 /**
  * A parsed shared access signature (semantics K1). A token is valid for an address (`sr`) until a time
@@ -124,6 +123,13 @@ export function splitAddress(address: string): [string, string] {
   const host = slash < 0 ? bare : bare.slice(0, slash);
   const path = slash < 0 ? '' : bare.slice(slash);
   return [host.toLowerCase().replace(/:\d*$/, ''), path];
+}
+
+/** A path without the slashes at its end. A loop, since a regular expression takes long for many slashes. */
+export function withoutFinalSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }
 
 /**

@@ -21,8 +21,9 @@ export type {
 /**
  * The operations on messages, in Service Bus terms; every surface calls this interface. Refusals are thrown as
  * BrokerError with the codes that each method lists. Besides these, every method may throw MessagingEntityNotFound,
- * InvalidOperation for an entity that has no such operation, ArgumentError for a value out of its range, and from the
- * database ServiceBusy and ServiceTimeout.
+ * InvalidOperation for an entity that has no such operation, ArgumentError for a value out of its range, ServiceBusy
+ * (the database or this process is busy, or other calls were faster at every try; nothing was done) and ServiceTimeout
+ * (whether it was done is not known).
  */
 export interface Broker {
   /**
@@ -271,6 +272,7 @@ export type TransactionOperation =
       readonly kind: 'renew';
       readonly path: EntityPath;
       readonly lockToken: string;
+      /** Only for the right refusal: in a session no message's lock is renewed (semantics U13). */
       readonly sessionId?: string;
     };
 

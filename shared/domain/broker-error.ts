@@ -1,6 +1,7 @@
 /**
- * Every reason for which the broker refuses a request. The names are those of the failures in the Service Bus
- * client libraries. Each surface has one complete table that maps them to its own codes.
+ * Every reason for which the broker refuses a request. A code has the name that the Service Bus client libraries give
+ * to the failure, if they have one; the other names are ours. Each surface has one complete table that maps the codes
+ * to its own.
  */
 export type BrokerErrorCode =
   | 'ArgumentError'

@@ -11,7 +11,7 @@ import { sizeOf } from './blocks/pack-blocks.ts';
 import { claim } from './claim/claim.ts';
 import { receiveDeferred } from './claim/deferred.ts';
 import { confirm, reserve } from './duplicates/deduplicate.ts';
-import { beforeStoring } from './dynamodb/errors.ts';
+import { beforeStoring } from './dynamodb/unknown-outcome.ts';
 import { forwardAll } from './fan-out/forward-all.ts';
 import { publish } from './fan-out/publish.ts';
 import { lockScopeOf } from './hints/scan-hints.ts';
@@ -34,7 +34,10 @@ import type { StoreContext } from './store-context.ts';
 import { transact } from './transactions/transact.ts';
 import { lookUpTransaction, resolveTransaction } from './transactions/transaction-record.ts';
 
-/** Long enough for a sweep that leaves work to remove the entry that it works on first, ms. */
+/**
+ * How far ahead left work is entered, ms. A sweep may leave work while it does an entry, and the new entry must not be due
+ * before the sweep has removed that one.
+ */
 const LEFT_FOR_MS = 60_000;
 
 const VERBS = {

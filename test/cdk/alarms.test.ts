@@ -107,9 +107,9 @@ test('Faults: with an access log, a 5xx that API Gateway itself answered rings; 
   }
 });
 
-test('Faults of the gateway: a task that cannot start rings by its line; metrics, events and access lines do not', async () => {
+test('GatewayFaults: a task that cannot start rings by its line; metrics, events and access lines do not', async () => {
   const { stderr } = await linesOf('gateway/main.ts');
-  assert.deepEqual(ringingAfter(stderr, GATEWAY_LOG, gateway), ['AmqpAlarmsFaults']);
+  assert.deepEqual(ringingAfter(stderr, GATEWAY_LOG, gateway), ['AmqpAlarmsGatewayFaults']);
 });
 
 test('RequestFailures: a few refusals among many requests wake nobody, however long', () => {
@@ -221,8 +221,8 @@ test('the topic hears of every alarm, also of those of the gateway', () => {
 
 test('the runbook has a section for each alarm, under its name', () => {
   const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
-  for (const id of alarmsOf(template).keys()) {
-    const name = id.replace(/^Alarms/, '').replace(/(entities|messages)$/, '');
-    assert.match(runbook, new RegExp(`^## .*\\b${name}\\b`, 'm'), name);
+  for (const id of alarmsOf(gateway).keys()) {
+    const name = id.replace(/^(Amqp)?Alarms/, '').replace(/(entities|messages)$/, '');
+    assert.match(runbook, new RegExp(`^##+ .*\\b${name}\\b`, 'm'), name);
   }
 });

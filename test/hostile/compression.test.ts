@@ -95,7 +95,7 @@ test('row 22: a batch of too many segments is refused before it is compressed', 
   }));
   const refused = await broker.sendBatch('q', batch);
   expectStatus(refused, 400);
-  assert.match(refused.text, /The batch takes 202 pieces to store as one/);
+  assert.match(refused.text, /The batch takes 202 writes; the limit is/);
   assert.deepEqual(sizes, []);
 });
 

@@ -90,10 +90,7 @@ describe('the gateway behind its load balancer', () => {
     assert.equal(status, 503);
     assert.match(text, /retry-after: 1\r\n/i);
     assert.match(text, /x-dynabus-error: ServiceBusy/i);
-    assert.match(
-      text,
-      /Requests from your address come faster than they are taken\. Wait a moment/,
-    );
+    assert.match(text, /Too many requests a second from your address\. Wait a moment/);
     assert.equal((await health(OTHER)).status, 200);
   });
 

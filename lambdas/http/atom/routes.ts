@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import {
   type EntityReport,
   type EntitySettings,
@@ -11,9 +11,9 @@ import { argumentError, BrokerError } from '../../../shared/domain/broker-error.
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
-import { transactionRoutes } from '../routes/transactions.ts';
 import { errorHandler } from '../routing/error-response.ts';
 import type { RouteName } from '../routing/route-table.ts';
+import { createApp } from '../routing/routing.ts';
 import { AtomAnswer, type ListOptions } from './answer.ts';
 import { readEntry, type SentDescription } from './entry.ts';
 import { ElementFields } from './fields.ts';
@@ -28,16 +28,14 @@ export type ManageDependencies = HttpDependencies & { readonly management: Manag
 
 /**
  * The routes of the ATOM management API (semantics G1), which the official administration client uses. They
- * match every path, since every path may name an entity: mount them after the message routes.
+ * match every path, since every path may name an entity: mount them after all other routes.
  *
  * A missing entity gets a 404 with the error body, not the empty feed that the cloud service sometimes
  * returns: the official clients treat both alike, and other clients expect the 404 (semantics G4).
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
-  const app = new Hono();
+  const app = createApp(dependencies);
   app.onError(errorHandler(dependencies, 'management'));
-  // A transaction has no entity in its path, so no message function serves it.
-  app.route('/', transactionRoutes(dependencies));
   app.get('*', (c) => getResource(dependencies, c.req.raw));
   app.put('*', (c) => putResource(dependencies, c.req.raw));
   app.delete('*', (c) => deleteResource(dependencies, c.req.raw));

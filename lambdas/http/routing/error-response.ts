@@ -1,11 +1,11 @@
 import type { Context, ErrorHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import { reportFault } from '../../../shared/app/report-fault.ts';
-import { subQueueHint } from '../../../shared/auth/url-path.ts';
 import { BrokerError, type BrokerErrorCode } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
+import { subQueueHint } from './url-path.ts';
 
 /** The two REST interfaces of the vendor, which map a missing entity to different statuses. */
 export type ErrorStyle = 'runtime' | 'management';

@@ -1,5 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { pathFault, withoutFinalSlashes } from '../../../shared/auth/url-path.ts';
+import { withoutFinalSlashes } from '../../../shared/auth/sas-token-text.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -8,6 +8,7 @@ import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
+import { pathFault } from './url-path.ts';
 
 /** Serves one operation on the entity of the path, for an authorized caller. */
 export type EntityHandler = (

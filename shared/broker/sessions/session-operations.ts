@@ -26,7 +26,7 @@ import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
 import { claimOptions, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, tryForward } from '../routing/forward-pending.ts';
-import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
+import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
 
 /** Operations on messages inside a session. */
 
@@ -132,7 +132,7 @@ export async function settleInSession(
   const readable = settlements.flatMap(({ lockToken, action }, index) => {
     try {
       requireAction(path, action);
-      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
+      requireInSession(action);
       const token = parseLockToken(lockToken);
       const lockId = lock.holder?.lockId;
       if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();

@@ -38,9 +38,16 @@ function requireLength(name: string, value: string | undefined): void {
   );
 }
 
-/** The refusal of an abandon with a delay in a session. */
-export function noDelayInSession(): BrokerError {
-  return invalidOperation(
-    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
-  );
+/** Throws InvalidOperation for a renewal or a delay, which messages of a session do not have (semantics U13, S6). */
+export function requireInSession(action: SettlementAction | { readonly kind: 'renew' }): void {
+  if (action.kind === 'renew') {
+    throw invalidOperation(
+      'Messages of a session have no locks of their own; renew the lock of the session.',
+    );
+  }
+  if (action.kind === 'abandon' && action.delayMs !== undefined) {
+    throw invalidOperation(
+      'A message of a session cannot be abandoned with a delay: sessions are delivered in order. Defer it, or give the session back.',
+    );
+  }
 }

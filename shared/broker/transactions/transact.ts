@@ -17,7 +17,7 @@ import { countingAttempt, withCopyAccount } from '../routing/copy-account.ts';
 import { tryForward } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 import { readToken } from '../settle/settle.ts';
-import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
+import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
 import { inOperation } from './error-context.ts';
 import { reserveSends, withoutDuplicates } from './transact-duplicates.ts';
 import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
@@ -173,16 +173,6 @@ async function heldSessionOf(
     }
   }
   return { log, policy: sessionPolicy(entity, log, lock) };
-}
-
-/** Throws InvalidOperation for a renewal or a delay, which messages of a session do not have. */
-function requireInSession(action: TransactedSettlement['action']): void {
-  if (action.kind === 'renew') {
-    throw invalidOperation(
-      'Messages of a session have no locks of their own; renew the lock of the session.',
-    );
-  }
-  if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
 }
 
 function readSettlement(

@@ -11,7 +11,7 @@ export type Receivable = Entity<QueueDescription | SubscriptionDescription>;
 export interface LogPolicy {
   readonly rules: BlockRules;
   /** What happens to expired messages. Messages with used-up deliveries are always dead-lettered. */
-  readonly expired: 'drop' | 'deadLetter';
+  readonly onExpiry: 'drop' | 'deadLetter';
   readonly deadLetterLog: Log;
 }
 
@@ -32,7 +32,7 @@ export function policyOf(entity: Receivable, subQueue: SubQueue, partition: numb
   };
   return {
     rules,
-    expired: description.deadLetteringOnMessageExpiration ? 'deadLetter' : 'drop',
+    onExpiry: description.deadLetteringOnMessageExpiration ? 'deadLetter' : 'drop',
     deadLetterLog: logOf(entity, 'deadLetter', partition),
   };
 }

@@ -253,7 +253,7 @@ export const BUDGETS = {
   turnPiecesUnauthorizedMs: 1,
   /** Receives and session accepts that are cancelled in one turn because their links have ended. */
   turnEnds: 50,
-  /** Calls that release the messages of such links and begin in one turn. */
+  /** Calls that begin in one turn and return the messages of ended links. */
   turnReturns: 4,
   /** One description of an entity or rule as XML. The work to parse it is linear in these numbers. */
   xml: {

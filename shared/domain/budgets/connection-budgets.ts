@@ -50,9 +50,9 @@ export const CONNECTION_BUDGETS = {
   sessionLinks: 1024,
   /** Received messages without an outcome: with more, the connection is not read. */
   incomingBytes: 4 * MB,
-  /** The same when the process has little free memory. */
+  /** Received messages without an outcome that are read even if the process has little free memory. */
   incomingBytesMin: 64 * KB,
-  /** Fraction of the process's free memory that these messages of one connection may take. */
+  /** Fraction of the process's free memory that a connection's received messages without an outcome may take. */
   incomingShareOfFree: 0.25,
   /** Memory of open transactions. */
   transactionBytes: 16 * MB,
@@ -88,7 +88,8 @@ export const CONNECTION_BUDGETS = {
   /** Fraction of the process's limit that running requests and settlements of one connection may take. */
   workShareOfProcess: 0.25,
   /**
-   * Bytes of that which are granted even if no memory is free, about a connection's weight: for a few small requests.
+   * Bytes that running requests and settlements of one connection may take even if no memory is free, about a
+   * connection's weight: for a few small requests.
    */
   workBytesMin: 16 * KB,
   /** Input after the close that is ignored before the socket is destroyed. */
@@ -128,12 +129,15 @@ export const CONNECTION_BUDGETS = {
   largeClaim: { heldPerByte: 4, shareOfProcess: 0.6 },
   /** Tokens of a connection. With more, the token that was put first is dropped. */
   tokens: 2000,
-  /** Size of all these tokens, with their addresses and names of rules; with more, the same. */
+  /**
+   * Size of all tokens of a connection, with their addresses and names of rules. With more, the token that was put first is
+   * dropped.
+   */
   tokenBytes: 1 * MB,
   /** Refused tokens and keys, over AMQP or HTTP; with more, the connection is closed. */
   refusals: 20,
   /** Refusals that are answered at once; further ones are answered after a pause. */
   refusalsAtOnce: 5,
-  /** That pause, ms. */
+  /** Pause before a refusal beyond `refusalsAtOnce` is answered, ms. */
   refusalPauseMs: 200,
 } as const;

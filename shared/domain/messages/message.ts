@@ -83,7 +83,7 @@ export interface StoredMessage {
   readonly state: MessageState;
   /** Epoch ms. Absent = never, or not computed (peek of a message without a time to live of its own). */
   readonly expiresAt?: number;
-  /** The effective time to live, ms; absent = unlimited. */
+  /** The effective time to live, ms. Absent = unlimited or, in a peek, none of its own (semantics #53, W19). */
   readonly timeToLiveMs?: number;
 }
 

@@ -10,9 +10,9 @@ import { toBlockItem } from '../blocks/block-item.ts';
 import { putPayloads, releasePayload } from '../blocks/payloads.ts';
 import { announce } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
-import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
+import { afterStoring, beforeStoring } from '../dynamodb/unknown-outcome.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
 import { addReady, readSessions } from '../sessions/ready-index.ts';
@@ -39,8 +39,8 @@ export async function append(
   const prepared = await prepareAppend(context, log, messages, {
     now,
     inOrder: condition !== undefined,
-    requireFit: (pieces) =>
-      requireOneTransaction(context.table, pieces + (condition === undefined ? 0 : 1)),
+    requireFit: (writes) =>
+      requireOneTransaction(context.table, writes + (condition === undefined ? 0 : 1)),
   });
   const first = sequenceNumberOf(log.partition, prepared.first);
   const conditions = prepareConditions(condition === undefined ? [] : [condition], first);
@@ -57,7 +57,7 @@ export interface AppendOptions {
   /** Whether the caller needs numbers in the order of the messages. */
   readonly inOrder: boolean;
   /** Throws, before anything is written, if there are more items than one write can have. */
-  readonly requireFit: (pieces: number) => void;
+  readonly requireFit: (writes: number) => void;
 }
 
 /** A prepared write of messages whose numbers are taken and whose payloads are stored. */
@@ -169,10 +169,10 @@ function earliest(runs: readonly Run[]): number | undefined {
   return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
-function requireOneTransaction(table: Table, pieces: number): void {
-  if (fitsTransaction(table, pieces)) return;
+function requireOneTransaction(table: Table, writes: number): void {
+  if (fitsTransaction(table, writes)) return;
   throw argumentError(
-    `The batch takes ${pieces} pieces to store as one; the limit is ${table.transactionItems}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
+    `The batch takes ${writes} writes; the limit is ${table.transactionItems}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
   );
 }
 

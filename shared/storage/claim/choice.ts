@@ -57,21 +57,24 @@ export const SPREAD_BLOCKS_MAX = 48;
 /** One receive cleans up at most this many blocks; the next receive continues. */
 const LEFTOVERS_MAX = 24;
 
-/** The messages of one block that can be claimed. */
-interface Offer {
+/** A block with messages that can be claimed. */
+interface FreeBlock {
   readonly block: Block;
   readonly sortKey: string;
   /** Free slots that no other receive of this process is claiming. */
   readonly free: readonly number[];
 }
 
-/** One block with free messages, or a run of adjacent blocks without any. */
-interface Stretch {
+/**
+ * A part of the log that a hint may skip: one block with free messages, skipped if this receive claims all of them, or
+ * adjacent blocks without any.
+ */
+interface SkippablePart {
   /** Sort key of the last block. */
   sortKey: string;
   /** When a message in it becomes free because a lock ends, epoch ms. */
   nextFreeAt: number;
-  readonly offer: Offer | undefined;
+  readonly freeBlock: FreeBlock | undefined;
 }
 
 /**
@@ -84,12 +87,15 @@ export class Choice {
   readonly #name: string;
   readonly #request: ChoiceRequest;
   readonly #now: number;
-  readonly #offers: Offer[] = [];
+  readonly #freeBlocks: FreeBlock[] = [];
   readonly #leftovers: Leftover[] = [];
   /** The start of the log, as far as a hint may skip it. */
-  readonly #stretches: Stretch[] = [];
-  /** The first block that no hint may skip, whatever is chosen. */
-  #openAt: string | undefined;
+  readonly #skippable: SkippablePart[] = [];
+  /**
+   * The first block that no hint may skip, whatever is chosen: other receives have reserved messages of it, or it must be
+   * cleaned up.
+   */
+  #hintEndsAt: string | undefined;
   readonly #chosen = new Set<Block>();
   #considered = 0;
   #lastSequence = 0n;
@@ -123,19 +129,19 @@ export class Choice {
     this.#considered++;
     this.#lastSequence = block.sequence;
     this.#free += free.length;
-    const offer = free.length > 0 ? { block, sortKey, free } : undefined;
-    if (offer !== undefined) this.#offers.push(offer);
+    const freeBlock = free.length > 0 ? { block, sortKey, free } : undefined;
+    if (freeBlock !== undefined) this.#freeBlocks.push(freeBlock);
     // A receive that claims from this block cleans it up too.
     const isLeft = reserved === undefined && isOver(block, survey);
     if (isLeft && this.#leftovers.length < LEFTOVERS_MAX) this.#leftovers.push({ block, survey });
-    if (isLeft || reserved !== undefined) this.#openAt ??= sortKey;
-    if (this.#openAt === undefined) this.#pass(sortKey, survey.nextFreeAt, offer);
+    if (isLeft || reserved !== undefined) this.#hintEndsAt ??= sortKey;
+    if (this.#hintEndsAt === undefined) this.#skip(sortKey, survey.nextFreeAt, freeBlock);
   }
 
-  #pass(sortKey: string, nextFreeAt = Number.POSITIVE_INFINITY, offer?: Offer): void {
-    const before = this.#stretches.at(-1);
-    if (before === undefined || before.offer !== undefined || offer !== undefined) {
-      this.#stretches.push({ sortKey, nextFreeAt, offer });
+  #skip(sortKey: string, nextFreeAt = Number.POSITIVE_INFINITY, freeBlock?: FreeBlock): void {
+    const before = this.#skippable.at(-1);
+    if (before === undefined || before.freeBlock !== undefined || freeBlock !== undefined) {
+      this.#skippable.push({ sortKey, nextFreeAt, freeBlock });
     } else {
       before.sortKey = sortKey;
       before.nextFreeAt = Math.min(before.nextFreeAt, nextFreeAt);
@@ -147,7 +153,7 @@ export class Choice {
    * of its own may be stored after later messages of its old block, so only those before a gap are certain.
    */
   #inFront(): number {
-    return this.#offers.reduce((sum, { block, free }) => {
+    return this.#freeBlocks.reduce((sum, { block, free }) => {
       const gap = firstGap(block, Number(this.#lastSequence - block.sequence));
       return sum + free.filter((slot) => slot < gap).length;
     }, 0);
@@ -168,7 +174,7 @@ export class Choice {
 
   #reserve(taken: ReadonlyMap<Block, readonly number[]>): readonly Target[] {
     const { scanHints } = this.#context;
-    return this.#offers.flatMap(({ block, sortKey }) => {
+    return this.#freeBlocks.flatMap(({ block, sortKey }) => {
       const slots = taken.get(block);
       if (slots === undefined) return [];
       this.#chosen.add(block);
@@ -196,7 +202,7 @@ export class Choice {
   /** The slots to claim, by block, in blocks from which nothing was chosen yet. */
   #take(): ReadonlyMap<Block, readonly number[]> {
     const { maxMessages, maxBytes } = this.#request;
-    const candidates = this.#offers
+    const candidates = this.#freeBlocks
       .filter(({ block }) => !this.#chosen.has(block))
       .flatMap(({ block, free }) =>
         free.map((slot) => ({ block, slot, sequence: block.sequence + BigInt(slot) })),
@@ -234,16 +240,16 @@ export class Choice {
   ): Omit<SkippedRange, 'lockScope'> | undefined {
     let validUntil = Number.POSITIVE_INFINITY;
     let last: string | undefined;
-    for (const { sortKey, nextFreeAt, offer } of this.#stretches) {
-      const slots = offer === undefined ? 0 : (taken.get(offer.block)?.length ?? 0);
-      if (offer !== undefined && offer.free.length > slots)
+    for (const { sortKey, nextFreeAt, freeBlock } of this.#skippable) {
+      const slots = freeBlock === undefined ? 0 : (taken.get(freeBlock.block)?.length ?? 0);
+      if (freeBlock !== undefined && freeBlock.free.length > slots)
         return { skipBefore: sortKey, validUntil };
       const { lockedUntil } = this.#request;
       validUntil = Math.min(validUntil, nextFreeAt);
       if (slots > 0 && lockedUntil !== undefined) validUntil = Math.min(validUntil, lockedUntil);
       last = sortKey;
     }
-    if (this.#openAt !== undefined) return { skipBefore: this.#openAt, validUntil };
+    if (this.#hintEndsAt !== undefined) return { skipBefore: this.#hintEndsAt, validUntil };
     return last === undefined ? undefined : { skipBefore: `${last}${JUST_AFTER}`, validUntil };
   }
 }

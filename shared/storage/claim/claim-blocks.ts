@@ -4,15 +4,15 @@ import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
-import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import type { Written } from '../dynamodb/requests.ts';
+import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 
@@ -77,7 +77,7 @@ export async function eachOf<Got extends Claimed>(
   const outcomes = await mapInTurns(
     requestTurns,
     targets,
-    (target) => outcomeOf(takeAndResolve(target)),
+    (target) => resultOf(takeAndResolve(target)),
     isEnough,
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
@@ -98,7 +98,7 @@ async function oneAfterAnother<Got extends Claimed>(
   const taken: (Got | undefined)[] = [];
   for (const target of targets) {
     if (isEnough()) break;
-    const outcome = await outcomeOf(takeFrom(target));
+    const outcome = await resultOf(takeFrom(target));
     if ('error' in outcome) {
       if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;
       break;

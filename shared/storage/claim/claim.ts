@@ -4,10 +4,10 @@ import { slotOf } from '../../domain/blocks/block.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
 import { serviceBusy } from '../../domain/broker-error.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
-import { isUnknownOutcome, unknownOutcome } from '../dynamodb/errors.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { isUnknownOutcome, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';
@@ -115,7 +115,7 @@ async function claimFrom(
 async function endedFor({ context, log, request }: Receive, error: unknown): Promise<unknown> {
   const holder = request.rules.session?.holder;
   if (holder === undefined || !isUnknownOutcome(error)) return error;
-  const ended = await outcomeOf(endSession(context, log, holder.lockId));
+  const ended = await resultOf(endSession(context, log, holder.lockId));
   // That write may have an unknown outcome too; then the lock ends by time, and the sweep finds the messages.
   return 'error' in ended ? unknownOutcome(ended.error) : error;
 }
@@ -126,7 +126,7 @@ async function cleanUpLeftovers(
   leftovers: Scan['leftovers'],
   hasMessages: boolean,
 ): Promise<void> {
-  const outcome = await outcomeOf(cleanUp(context, log, request, leftovers));
+  const outcome = await resultOf(cleanUp(context, log, request, leftovers));
   if (!('error' in outcome)) return;
   if (!hasMessages) throw outcome.error;
   context.background(() => Promise.reject(outcome.error));
@@ -146,8 +146,8 @@ async function find(
   }
   // Usually nothing is due, so the scan does not wait for the activation.
   const [activation, scanned] = await Promise.all([
-    outcomeOf(activateDue(context, whole, now)),
-    outcomeOf(scan(context, log, request)),
+    resultOf(activateDue(context, whole, now)),
+    resultOf(scan(context, log, request)),
   ]);
   if ('error' in scanned) throw scanned.error;
   const { value: found } = scanned;

@@ -7,13 +7,13 @@ import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
 import { BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
 import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
-import { decided, isUnknownOutcome } from '../dynamodb/errors.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import type { Transacted } from '../dynamodb/requests.ts';
+import { decided, isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { requireAnswerable } from './answer-size.ts';
@@ -84,11 +84,11 @@ async function orLocked(
   tag: Uint8Array | undefined,
   claiming: Promise<Transacted>,
 ): Promise<boolean> {
-  const claimed = await outcomeOf(claiming.then(decided));
+  const claimed = await resultOf(claiming.then(decided));
   if ('value' in claimed) return claimed.value;
   if (tag === undefined || !isUnknownOutcome(claimed.error)) throw claimed.error;
   const keys = blocks.slice(0, 1).map((block) => keyOf(log, block));
-  const looked = await outcomeOf(table.getMany(keys, { consistent: true }));
+  const looked = await resultOf(table.getMany(keys, { consistent: true }));
   const [item] = 'value' in looked ? looked.value : [];
   const locked = item && fromBlockItem(item).slots.get(0)?.tag;
   if (locked?.every((byte, i) => byte === tag[i])) return true;

@@ -1,7 +1,7 @@
 import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { readBlocks, sortKeyOf } from '../blocks/read-blocks.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { lockScopeOf, type ScanHint } from '../hints/scan-hints.ts';
 import { FIRST_BLOCK, logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -41,7 +41,7 @@ async function scanOnce(
   if (scanHints.isFresh(hint)) return await readAndChoose(context, log, request, now, hint);
   const [found, rechecked] = await Promise.all([
     readAndChoose(context, log, request, now, hint),
-    outcomeOf(recheck(context, log, hint, request.rules, now)),
+    resultOf(recheck(context, log, hint, request.rules, now)),
   ]);
   const hasFreeInFront = !('value' in rechecked) || rechecked.value;
   if (found.targets.length > 0 && !hasFreeInFront) return found;

@@ -1,7 +1,7 @@
-import { isUnknownOutcome } from './errors.ts';
-import { outcomeOf } from './outcome-of.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import type { Written } from './requests.ts';
 import type { ItemKey, Table } from './table.ts';
+import { isUnknownOutcome } from './unknown-outcome.ts';
 
 /**
  * The outcome of a write. If it is unknown, reads the item and reports a refusal after a try that may have taken
@@ -12,10 +12,10 @@ export async function orLookedUp(
   key: ItemKey,
   writing: Promise<Written>,
 ): Promise<Written> {
-  const written = await outcomeOf(writing);
+  const written = await resultOf(writing);
   if ('value' in written) return written.value;
   if (!isUnknownOutcome(written.error)) throw written.error;
-  const looked = await outcomeOf(table.get(key, { consistent: true }));
+  const looked = await resultOf(table.get(key, { consistent: true }));
   if ('error' in looked) throw written.error;
   return { done: false, old: looked.value, isUncertain: true };
 }

@@ -1,7 +1,7 @@
-import { isUnknownOutcome } from './errors.ts';
-import { outcomeOf } from './outcome-of.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import type { Transacted, Written } from './requests.ts';
 import { type Item, type ItemKey, keyOfItem, type Table, type Write } from './table.ts';
+import { isUnknownOutcome } from './unknown-outcome.ts';
 
 /**
  * Writes that belong together, and the work after them. `run` runs several of them as one transaction; no two may write
@@ -85,7 +85,7 @@ function newBlocks(writes: readonly Write[]): readonly ItemKey[] {
 
 async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boolean> {
   if (keys.length === 0) return false;
-  const outcome = await outcomeOf(table.getMany(keys, { consistent: true }));
+  const outcome = await resultOf(table.getMany(keys, { consistent: true }));
   return 'value' in outcome && outcome.value.length > 0;
 }
 

@@ -5,14 +5,15 @@ import {
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
 import type { UnitMeter } from './capacity-meter.ts';
-import { orUnknown, toBrokerError, unknownOutcome } from './errors.ts';
 import {
   CONFLICT_TRIES_MAX,
   isConflict,
-  isTransient,
+  mayBeRetried,
   pauseBeforeRetry,
   type RetryTiming,
 } from './retries.ts';
+import { toBrokerError } from './sdk-errors.ts';
+import { orUnknown, unknownOutcome } from './unknown-outcome.ts';
 import { WriteTries } from './write-tries.ts';
 
 /** The options of a table. */
@@ -115,7 +116,7 @@ export class Requests {
         if (refused.size > 0) return { done: false, refused, isUncertain };
         // The next command would have another token, and could undo what was done since the first took effect.
         if (isUncertain) throw unknownOutcome(error);
-        if (!isTransient(error)) throw toBrokerError(error);
+        if (!mayBeRetried(error)) throw toBrokerError(error);
       }
     }
   }

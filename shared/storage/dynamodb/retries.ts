@@ -1,7 +1,7 @@
 import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { RandomSource } from '../../domain/clock.ts';
 import { pause, randomFraction, type Scheduler } from '../../domain/scheduler.ts';
-import { databaseBusy } from './errors.ts';
+import { databaseBusy } from './sdk-errors.ts';
 
 /** Tries of a write that conflicts with a transaction. */
 export const CONFLICT_TRIES_MAX = 8;
@@ -19,7 +19,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** Whether a cancelled transaction may be tried again, because its conditions were not checked. */
-export function isTransient(error: TransactionCanceledException): boolean {
+export function mayBeRetried(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));
 }
 

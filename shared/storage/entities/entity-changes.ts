@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
-import { isUnknownOutcome } from '../dynamodb/errors.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 
 /** The dependencies of `EntityChanges`. */
 export interface EntityChangesDependencies {
@@ -50,10 +50,10 @@ export class EntityChanges {
    * if that fails too.
    */
   async commit(writes: readonly DocumentWrite[], isDone: () => Promise<boolean>): Promise<boolean> {
-    const written = await outcomeOf(this.#settings.table.transact(writes));
+    const written = await resultOf(this.#settings.table.transact(writes));
     if ('error' in written) {
       if (!isUnknownOutcome(written.error)) throw written.error;
-      const looked = await outcomeOf(isDone());
+      const looked = await resultOf(isDone());
       if ('error' in looked || !looked.value) throw written.error;
       return true;
     }

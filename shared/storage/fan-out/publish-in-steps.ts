@@ -11,7 +11,6 @@ import type { WorkTurns } from '../../domain/turns/work-turns.ts';
 import { randomName } from '../append/append.ts';
 import { type PreparedCondition, requireConditions } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
-import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { ITEM_BYTES_MAX } from '../dynamodb/item-size.ts';
 import { newItems, type PreparedWrite, putNew, run } from '../dynamodb/prepared-write.ts';
 import {
@@ -22,6 +21,7 @@ import {
   type Table,
   type Write,
 } from '../dynamodb/table.ts';
+import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { intentSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 

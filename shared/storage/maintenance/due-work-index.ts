@@ -1,6 +1,7 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Clock, RandomSource } from '../../domain/clock.ts';
+import { MINUTE_MS } from '../../domain/units.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import { dueWorkCollection } from '../schema/entity-keys.ts';
 import { sessionPrefix } from '../schema/message-keys.ts';
@@ -111,11 +112,10 @@ const INSTANT_DIGITS = 15;
 const STEP_MS = 10_000;
 const WRITTEN_MAX = 10_000;
 const STAMP_BYTES = 6;
-const MINUTE = 60_000;
 /** Delay before failed work is tried again, */
-const RETRY_MS_FIRST = MINUTE;
+const RETRY_MS_FIRST = MINUTE_MS;
 /** and its maximum, after many failures. */
-const RETRY_MS_MAX = 15 * MINUTE;
+const RETRY_MS_MAX = 15 * MINUTE_MS;
 
 function roundUp(instant: number, stepMs: number): number {
   return Math.ceil(instant / stepMs) * stepMs;

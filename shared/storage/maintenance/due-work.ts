@@ -8,7 +8,7 @@ import { activateDue } from '../scheduling/activate.ts';
 import { logKey } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import { type DueWork, subjectOf } from './due-work-index.ts';
-import { RAISED_TRIES, type SweepDependencies, type SweepRun } from './sweep-run.ts';
+import { type SweepDependencies, type SweepRun, TRIES_BEFORE_FAULT } from './sweep-run.ts';
 
 /** Entries read at a time. */
 const PAGE_ENTRIES = 200;
@@ -52,7 +52,7 @@ async function doTogether(run: SweepRun, entries: readonly DueWork[]): Promise<v
     } catch (error) {
       if (early === undefined) {
         const unmoved = `${nameOf(entries)} was not postponed.`;
-        await run.attempt(unmoved, () => postpone(run, entries), RAISED_TRIES);
+        await run.attempt(unmoved, () => postpone(run, entries), TRIES_BEFORE_FAULT);
       }
       throw error;
     }

@@ -1,6 +1,7 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { HOUR_MS } from '../../domain/units.ts';
 import type { Document } from '../dynamodb/document-table.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
 import { orphansOf } from '../schema/entity-keys.ts';
@@ -8,11 +9,10 @@ import { logKey, payloadCollection, sessionsCollection } from '../schema/message
 import type { SweepDependencies } from './sweep-run.ts';
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
-const MINUTE = 60_000;
 /** A younger payload may belong to a send that is still under way. */
-const MIN_AGE_MS = 60 * MINUTE;
+const MIN_AGE_MS = HOUR_MS;
 /** The shortest time between two looks that both find a payload unused. */
-const LOOKS_APART_MS = 60 * MINUTE;
+const LOOKS_APART_MS = HOUR_MS;
 /** One look covers at most this many payload items of a partition; the next look starts after them. */
 const ITEMS_MAX = 2000;
 

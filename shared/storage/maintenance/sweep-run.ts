@@ -2,6 +2,7 @@ import type { AgeClock } from '../../domain/age.ts';
 import { BrokerError, isTransient } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { SECOND_MS } from '../../domain/units.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { DynamoActivity } from '../entities/activity.ts';
 import type { DynamoEntityStore } from '../entities/entity-store.ts';
@@ -25,23 +26,23 @@ export interface SweepDependencies {
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
 }
 
-const SECOND = 1000;
-
 /**
  * Until when each part of a run starts new work, ms since the run began. Each part has time of its own, so that none
  * can starve the others; unused time goes to the parts after it. The time between the last part and the end of the
  * function (55 s) is for work that has started.
  */
 export const RUN_UNTIL_MS = {
-  dueWork: 15 * SECOND,
-  tombstones: 20 * SECOND,
-  idle: 25 * SECOND,
-  hourly: 32 * SECOND,
-  daily: 40 * SECOND,
+  dueWork: 15 * SECOND_MS,
+  tombstones: 20 * SECOND_MS,
+  idle: 25 * SECOND_MS,
+  hourly: 32 * SECOND_MS,
+  daily: 40 * SECOND_MS,
 } as const;
 
-/** From this try on, a busy table counts as a failure too. */
-export const RAISED_TRIES = 3;
+/**
+ * From this try on, a busy table counts as a failure too. Work that counts its first failure is passed this as its try.
+ */
+export const TRIES_BEFORE_FAULT = 3;
 /** The error of a run names at most this many failures. */
 const NAMED_MAX = 10;
 
@@ -63,12 +64,15 @@ export class SweepRun {
     return this.lease.isLost || this.dependencies.ages.since(this.#beganAt) >= RUN_UNTIL_MS[part];
   }
 
-  /** Does work whose failure must not stop the run. `what` = a sentence for the log; `tries` = number of this try. */
-  async attempt(what: string, work: () => Promise<unknown>, tries = 1): Promise<void> {
+  /**
+   * Does work whose failure must not stop the run. `onFailure` = the sentence that is logged if it fails; `tries` = the
+   * number of this try, `TRIES_BEFORE_FAULT` = its first failure counts.
+   */
+  async attempt(onFailure: string, work: () => Promise<unknown>, tries = 1): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.failed(what, error, tries);
+      this.failed(onFailure, error, tries);
     }
   }
 
@@ -77,7 +81,7 @@ export class SweepRun {
    * work, unless the same work has failed several times.
    */
   failed(what: string, cause: unknown, tries = 1): void {
-    if (tries < RAISED_TRIES && isTransient(cause)) {
+    if (tries < TRIES_BEFORE_FAULT && isTransient(cause)) {
       const { code, message } = cause;
       const left = new BrokerError(code, `${what} ${message}`, { cause });
       this.dependencies.context.background(() => Promise.reject(left));

@@ -1,6 +1,6 @@
 import { doDueWork } from './due-work.ts';
 import { SweepLease } from './sweep-lease.ts';
-import { RAISED_TRIES, type SweepDependencies, SweepRun } from './sweep-run.ts';
+import { type SweepDependencies, SweepRun, TRIES_BEFORE_FAULT } from './sweep-run.ts';
 import { clearTombstones } from './tombstones.ts';
 import { walkEntities } from './walk.ts';
 
@@ -16,12 +16,12 @@ export async function sweep(dependencies: SweepDependencies): Promise<boolean> {
   const lease = await SweepLease.take({ documents, namespace, clock, random: context.random });
   if (lease === undefined) return false;
   const run = new SweepRun(dependencies, lease);
-  await run.attempt('The due work was not done.', () => doDueWork(run), RAISED_TRIES);
+  await run.attempt('The due work was not done.', () => doDueWork(run), TRIES_BEFORE_FAULT);
   await run.attempt('The messages of removed entities were not deleted.', () =>
     clearTombstones(run),
   );
   await walkEntities(run);
-  await run.attempt('The lease was not released.', () => lease.release(), RAISED_TRIES);
+  await run.attempt('The lease was not released.', () => lease.release(), TRIES_BEFORE_FAULT);
   run.requireNoFailure();
   return true;
 }

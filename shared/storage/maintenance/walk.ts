@@ -1,6 +1,7 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/entities/entity.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/units.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { noteEarliestDue } from '../scheduling/next-due.ts';
 import { removeIdle } from './idle-entities.ts';
@@ -22,8 +23,6 @@ interface Walk {
   readonly visits: readonly Visit[];
 }
 
-const HOUR = 60 * 60_000;
-
 const WALKS: readonly Walk[] = [
   {
     name: 'idle',
@@ -35,7 +34,7 @@ const WALKS: readonly Walk[] = [
   {
     // Messages are forwarded at once or by due work; this walk finds those that a crash left.
     name: 'hourly',
-    everyMs: HOUR,
+    everyMs: HOUR_MS,
     concerns: forwardsAnything,
     isLong: true,
     visits: [
@@ -44,7 +43,7 @@ const WALKS: readonly Walk[] = [
   },
   {
     name: 'daily',
-    everyMs: 24 * HOUR,
+    everyMs: DAY_MS,
     concerns: () => true,
     isLong: true,
     visits: [resumeAll, addDueTimes, clearOrphans, maintainSessions],

@@ -6,7 +6,7 @@ import { isHeld, unlocked } from '../../domain/blocks/slot.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
-import { afterStoring, decided } from '../dynamodb/errors.ts';
+import { afterStoring, decided } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { addReady } from '../sessions/ready-index.ts';
 import { moveOut } from '../settle/move.ts';

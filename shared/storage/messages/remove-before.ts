@@ -6,7 +6,7 @@ import { countDone } from '../../domain/count-done.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { readPages } from '../blocks/read-blocks.ts';
-import { decided } from '../dynamodb/errors.ts';
+import { decided } from '../dynamodb/unknown-outcome.ts';
 import type { StoreContext } from '../store-context.ts';
 
 const PAGE_BLOCKS = 50;

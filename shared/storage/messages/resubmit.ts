@@ -11,8 +11,8 @@ import { toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts';
 import { announce, readPages } from '../blocks/read-blocks.ts';
-import { decided } from '../dynamodb/errors.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
+import { decided } from '../dynamodb/unknown-outcome.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 

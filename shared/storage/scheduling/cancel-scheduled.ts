@@ -4,7 +4,7 @@ import { BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { releasePayload } from '../blocks/payloads.ts';
-import { decided } from '../dynamodb/errors.ts';
+import { decided } from '../dynamodb/unknown-outcome.ts';
 import { findByNumber } from '../messages/find-by-number.ts';
 import type { StoreContext } from '../store-context.ts';
 

@@ -5,8 +5,8 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import { type BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { FIRST_BLOCK, FIRST_READY, logName, sessionKey } from '../schema/message-keys.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -29,7 +29,7 @@ import {
   toLockState,
 } from './session-item.ts';
 
-const PAGE_LISTINGS = 25;
+const PAGE_ENTRIES = 25;
 const PAGE_BLOCKS = 4;
 /** How many sessions are read at the same time; usually the first one can be accepted. */
 const LOOKS = [1, 4, 20];
@@ -46,29 +46,29 @@ export async function acceptNext(
   { accepting, lookedThrough }: AcceptMemory,
 ): Promise<AcceptedSession | undefined> {
   const now = context.clock.now();
-  const walk = { context, partition, request, accepting };
-  let found = await walkReady(walk, now);
-  for (let walks = 1; found === undefined && !(await areOthersHeld(walk)); walks++) {
-    if (walks === WALKS_MAX) throw othersFailed();
-    found = await walkReady(walk, now);
+  const search = { context, partition, request, accepting };
+  let found = await searchReady(search, now);
+  for (let searches = 1; found === undefined && !(await areOthersHeld(search)); searches++) {
+    if (searches === SEARCHES_MAX) throw othersFailed();
+    found = await searchReady(search, now);
   }
   const { brokenUntil = now } = request;
   if (found !== undefined || brokenUntil <= now || lookedThrough.has(partition)) return found;
   // A lock that a change of the entity ended has its entry at the end that the lock would have had. Once none of
   // those is left, all later entries belong to locks that were taken since the change.
-  const broken = await walkReady(walk, brokenUntil);
+  const broken = await searchReady(search, brokenUntil);
   if (broken === undefined) lookedThrough.add(partition);
   return broken;
 }
 
 /** How often one call reads the index: again each time that another call failed to accept a session left to it. */
-const WALKS_MAX = 3;
+const SEARCHES_MAX = 3;
 
 /**
  * Whether the sessions that this call left to other calls of this process are held now. If one of those calls failed,
  * its session may be free.
  */
-async function areOthersHeld({ partition, accepting }: Walk): Promise<boolean> {
+async function areOthersHeld({ partition, accepting }: Search): Promise<boolean> {
   const prefix = `${logName(partition)}/`;
   const others = [...accepting].flatMap(([name, isHeld]) =>
     name.startsWith(prefix) ? [isHeld] : [],
@@ -76,11 +76,8 @@ async function areOthersHeld({ partition, accepting }: Walk): Promise<boolean> {
   return (await Promise.all(others)).every(Boolean);
 }
 
-function othersFailed(): BrokerError {
-  return serviceBusy('Sessions could not be accepted just now. Try again.', {
-    subCode: '50009',
-  });
-}
+const othersFailed = (): BrokerError =>
+  serviceBusy('Sessions could not be accepted just now. Try again.', { subCode: '50009' });
 
 /** What a process remembers about accepting sessions. */
 export interface AcceptMemory {
@@ -106,23 +103,23 @@ export class LookedThrough {
   }
 }
 
-interface Walk {
+interface Search {
   readonly context: StoreContext;
   readonly partition: Log;
   readonly request: AcceptNextRequest;
   readonly accepting: Map<string, Promise<boolean>>;
 }
 
-async function walkReady(walk: Walk, dueBy: number): Promise<AcceptedSession | undefined> {
-  const { context, partition } = walk;
+async function searchReady(search: Search, dueBy: number): Promise<AcceptedSession | undefined> {
+  const { context, partition } = search;
   let from: string | undefined = FIRST_READY;
   let looks = 0;
   while (from !== undefined) {
-    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
+    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_ENTRIES });
     let rest = page.entries;
     while (rest.length > 0) {
       const count = LOOKS[Math.min(looks++, LOOKS.length - 1)] ?? 1;
-      const { accepted, isRace } = await considerAll(walk, rest.slice(0, count));
+      const { accepted, isRace } = await considerAll(search, rest.slice(0, count));
       if (accepted !== undefined) return accepted;
       rest = rest.slice(count);
       // Other processes accept the same sessions: continue at a random place to avoid more races.
@@ -139,27 +136,27 @@ export async function cleanReadyIndex(
   partition: Log,
   policy: LogPolicy,
 ): Promise<void> {
-  const walk = { context, partition, request: { policy, lockMs: 0 }, accepting: new Map() };
+  const search = { context, partition, request: { policy, lockMs: 0 }, accepting: new Map() };
   const dueBy = context.clock.now();
   let from: string | undefined = FIRST_READY;
   while (from !== undefined) {
-    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
-    await Promise.all(page.entries.map((entry) => consider(walk, entry)));
+    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_ENTRIES });
+    await Promise.all(page.entries.map((entry) => consider(search, entry)));
     from = page.next;
   }
 }
 
 /** Reads sessions at the same time, and accepts the first that is ready. */
 async function considerAll(
-  walk: Walk,
+  search: Search,
   entries: readonly ReadyEntry[],
 ): Promise<{ readonly accepted: AcceptedSession | undefined; readonly isRace: boolean }> {
-  const considered = await Promise.all(entries.map((entry) => consider(walk, entry)));
+  const considered = await Promise.all(entries.map((entry) => consider(search, entry)));
   let isRace = false;
   for (const [i, isReady] of considered.entries()) {
     const entry = entries[i];
     if (!isReady || entry === undefined) continue;
-    const accepted = await take(walk, entry);
+    const accepted = await take(search, entry);
     if (accepted !== undefined) return { accepted, isRace };
     isRace = true;
   }
@@ -173,7 +170,7 @@ function rotated(entries: readonly ReadyEntry[], random: RandomSource): readonly
 }
 
 async function take(
-  { context, partition, request, accepting }: Walk,
+  { context, partition, request, accepting }: Search,
   entry: ReadyEntry,
 ): Promise<AcceptedSession | undefined> {
   const session = logOfSession(partition, entry.sessionId);
@@ -181,7 +178,7 @@ async function take(
   if (accepting.has(name)) return undefined;
   const locking = lockSession(context, session, request.lockMs);
   // After this call or a faster one the session is held; only a failure leaves it free.
-  const isHeld = outcomeOf(locking).then((outcome) => 'value' in outcome);
+  const isHeld = resultOf(locking).then((outcome) => 'value' in outcome);
   accepting.set(name, isHeld);
   try {
     const accepted = await locking;
@@ -194,8 +191,8 @@ async function take(
 }
 
 /** Whether the session of an entry is ready. Removes the entry if it is not needed. */
-async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
-  const { context, partition, request, accepting } = walk;
+async function consider(search: Search, entry: ReadyEntry): Promise<boolean> {
+  const { context, partition, request, accepting } = search;
   const session = logOfSession(partition, entry.sessionId);
   if (accepting.has(logName(session))) return false;
   // Taken before both reads, so that the message of a sender that relied on a lock which ended later is found.
@@ -236,11 +233,11 @@ async function keepLockEntry(
   await putLockEntry(context, session, later);
   const moved = await table.update(sessionKey(session), {
     UpdateExpression: 'SET e = :later',
-    ConditionExpression: 'k = :token AND e = :listing',
+    ConditionExpression: 'k = :token AND e = :entry',
     ExpressionAttributeValues: {
       ':later': { S: later },
       ':token': { B: lock.token },
-      ':listing': { S: lock.entryKey },
+      ':entry': { S: lock.entryKey },
     },
   });
   if (moved.done) await removeReady(context, entry);

@@ -7,8 +7,8 @@ import {
   sessionLockLost,
   sessionToken,
 } from '../../domain/blocks/session.ts';
-import { isUnknownOutcome } from '../dynamodb/errors.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { resultOf } from '../../domain/result-of.ts';
+import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { deleteLockEntry, newLockEntry, putLockEntry } from './ready-index.ts';
@@ -42,7 +42,7 @@ export async function lockSession(
   await putLockEntry(context, session, entryKey);
   const lock = {
     UpdateExpression:
-      'SET k = :token, t = :lockId, u = :until, o = :epoch, e = :listing, g = :generation',
+      'SET k = :token, t = :lockId, u = :until, o = :epoch, e = :entry, g = :generation',
     ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
     ExpressionAttributeValues: {
       ':token': { B: token },
@@ -50,12 +50,12 @@ export async function lockSession(
       ':until': { N: String(lockedUntil) },
       ':now': { N: String(now) },
       ':epoch': { N: String(epoch) },
-      ':listing': { S: entryKey },
+      ':entry': { S: entryKey },
       ':generation': { N: String(generation) },
     },
   };
   // Not repeated by the client: after the holder has released the session, a repeated write would lock it again.
-  const locked = await outcomeOf(table.update(sessionKey(session), lock, { once: true }));
+  const locked = await resultOf(table.update(sessionKey(session), lock, { once: true }));
   if ('error' in locked && !(await isLockedBy(context, session, token, locked.error))) {
     throw locked.error;
   }
@@ -72,7 +72,7 @@ async function isLockedBy(
   error: unknown,
 ): Promise<boolean> {
   if (!isUnknownOutcome(error)) return false;
-  const looked = await outcomeOf(readSession(table, session));
+  const looked = await resultOf(readSession(table, session));
   const lock = 'value' in looked ? looked.value.lock : undefined;
   return lock !== undefined && isSame(lock.token, token);
 }

@@ -7,9 +7,9 @@ import {
 } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
-import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
+import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { AFTER_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';

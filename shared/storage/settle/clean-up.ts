@@ -8,12 +8,12 @@ import {
   TIME_TO_LIVE_EXPIRED,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import { text } from '../../domain/messages/property-value.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from '../blocks/block-writes.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
 import type { Leftover } from '../claim/choice.ts';
-import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { readSession, toLockState } from '../sessions/session-item.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type MoveOut, moveOut } from './move.ts';
@@ -32,7 +32,7 @@ export async function cleanUp(
   const judged = await judgeAgain(context, log, policy, leftovers);
   // Waits for all of them: no write may still be under way after the answer.
   const outcomes = await mapInTurns(context.requestTurns, judged.leftovers, (leftover) =>
-    outcomeOf(cleanUpBlock(context, log, judged.policy, leftover)),
+    resultOf(cleanUpBlock(context, log, judged.policy, leftover)),
   );
   for (const outcome of outcomes) if ('error' in outcome) throw outcome.error;
 }
@@ -86,7 +86,7 @@ async function cleanUpBlock(
     const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);
     moves.push(toDeadLetters(block, survey.exhausted, policy, reason));
   }
-  const isDropped = policy.expired === 'drop';
+  const isDropped = policy.onExpiry === 'drop';
   if (survey.expired.length > 0 && !isDropped) {
     moves.push(toDeadLetters(block, survey.expired, policy, TIME_TO_LIVE_EXPIRED));
   }

@@ -76,7 +76,7 @@ async function prepareChanges(
   for (const one of held) {
     const { token, action } = one;
     const endReason = endReasonOf(block, one, policy, now);
-    const isDropped = endReason === 'expired' && policy.expired === 'drop';
+    const isDropped = endReason === 'expired' && policy.onExpiry === 'drop';
     const change = { number: token.slot, when: underLock(token.tag, policy.rules, now) };
     if (isDropped || action.kind === 'complete') {
       changes.push({ ...change, effect: { kind: 'remove' } });

@@ -3,8 +3,8 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { decided } from '../dynamodb/errors.ts';
 import { run } from '../dynamodb/prepared-write.ts';
+import { decided } from '../dynamodb/unknown-outcome.ts';
 import type { StoreContext } from '../store-context.ts';
 import { prepareSettlements } from './prepare-settlements.ts';
 import {

@@ -1,8 +1,8 @@
 import type { OperationOutcome, TransactionIdentity } from '../../broker/broker.ts';
 import { assert } from '../../domain/assert.ts';
 import { type BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
-import { afterStoring } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
+import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { transactionKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
 import type { StoreContext } from '../store-context.ts';

@@ -13,7 +13,7 @@ const ANSWER_MS_MAX = 10_000;
 /** So many messages over AMQP for one over HTTP. */
 const AMQP_SHARE = 4;
 
-/** What befell the client. */
+/** Something that went wrong for the honest client. */
 export interface Trouble {
   readonly message: string;
 }
@@ -64,7 +64,7 @@ export class HonestClient {
     return this.#slowestMs;
   }
 
-  /** What went wrong since this was taken last. */
+  /** Returns what went wrong since the last call. */
   takeTroubles(): readonly Trouble[] {
     return this.#troubles.splice(0);
   }

@@ -52,7 +52,7 @@ export async function createScene(port: number, name: string): Promise<Scene> {
   return { port, queue, sessions, topic, keys };
 }
 
-/** Takes away what is left of them. */
+/** Deletes the entities of a scene. */
 export async function removeScene({ port, queue, sessions, topic }: Scene): Promise<void> {
   const admin = administrationOf(plain(port));
   await admin.deleteQueue(queue);

@@ -63,7 +63,7 @@ const UNLIMITED = {
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** Starts one, and resolves once it serves. */
+/** Starts a gateway; resolves once it serves. */
 export async function startTarget({ file, environment }: TaskProgram): Promise<Target> {
   const child = spawn(
     process.execPath,

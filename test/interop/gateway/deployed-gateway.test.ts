@@ -174,12 +174,12 @@ describe('the gateway as deployed', () => {
       metrics.map(({ AmqpConnections }) => AmqpConnections),
       [0, clients.length],
     );
-    const { _aws: aws, Broker, rssMegabytes } = metrics.at(-1) ?? {};
-    assert.match(String(Broker), /^gateway-/);
+    const { _aws: aws, Namespace, rssMegabytes } = metrics.at(-1) ?? {};
+    assert.match(String(Namespace), /^gateway-/);
     assert.deepEqual((aws as { CloudWatchMetrics: unknown }).CloudWatchMetrics, [
       {
         Namespace: 'dynabus',
-        Dimensions: [['Broker']],
+        Dimensions: [['Namespace']],
         Metrics: [{ Name: 'AmqpConnections', Unit: 'Count' }],
       },
     ]);

@@ -5,7 +5,7 @@ export const SWEEP: readonly Mutant[] = [
   {
     name: 'the sweep deletes payloads of sends that are under way',
     room: 'storage',
-    find: 'const MIN_AGE_MS = 60 * MINUTE;',
+    find: 'const MIN_AGE_MS = HOUR_MS;',
     replace: 'const MIN_AGE_MS = 0;',
     also: [
       {

@@ -1,6 +1,6 @@
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { outcomeOf } from '../../../shared/storage/dynamodb/outcome-of.ts';
+import { resultOf } from '../../../shared/domain/result-of.ts';
 import type { Delivery } from './delivery.ts';
 import type { Call, CallKind, History } from './history.ts';
 import type { WorldProcess } from './process.ts';
@@ -89,7 +89,7 @@ export class Caller {
       answer: 'done',
     };
     this.#history.calls.push(call);
-    const result = await outcomeOf(work(call));
+    const result = await resultOf(work(call));
     call.end = this.#isBefore ? -1 : events.length;
     call.endAt = time.now;
     if ('value' in result) {

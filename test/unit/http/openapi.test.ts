@@ -8,6 +8,7 @@ import { openApiRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
+import { transactionRoutes } from '../../../lambdas/http/routes/transactions.ts';
 import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
 import { ROOT, token } from '../../support/atom-client.ts';
@@ -161,7 +162,9 @@ async function startWithAll({ path, method }: Described) {
     ...fakeManageDependencies(ROOT),
     broker: new FakeBroker(['orders', DEAD]),
   };
-  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(dependencies));
+  const groups = [sendRoutes, receiveRoutes, settleRoutes, transactionRoutes].map((routes) =>
+    routes(dependencies),
+  );
   const app = combineRoutes(dependencies, ...groups, openApiRoutes(), manageRoutes(dependencies));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {

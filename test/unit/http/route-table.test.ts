@@ -6,6 +6,7 @@ import { openApiRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
+import { transactionRoutes } from '../../../lambdas/http/routes/transactions.ts';
 import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
@@ -71,7 +72,9 @@ const dependenciesWith = (...rights: readonly AccessRight[]) => ({
 /** The complete app over these stores. */
 function startAll(...rights: readonly AccessRight[]) {
   const dependencies = dependenciesWith(...rights);
-  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(dependencies));
+  const groups = [sendRoutes, receiveRoutes, settleRoutes, transactionRoutes].map((routes) =>
+    routes(dependencies),
+  );
   return combineRoutes(dependencies, ...groups, openApiRoutes(), manageRoutes(dependencies));
 }
 

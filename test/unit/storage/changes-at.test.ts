@@ -28,7 +28,7 @@ function startStore() {
   const context = { scanHints, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
   const store = createMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
-  const policy: LogPolicy = { rules, expired: 'drop', deadLetterLog: DEAD };
+  const policy: LogPolicy = { rules, onExpiry: 'drop', deadLetterLog: DEAD };
   return {
     changesAt: (log: Log) => store.changesAt(log, policy),
     lockedUntil: (log: Log, until: number) =>

@@ -1,5 +1,5 @@
 /** The value or the error of work, so that one failure among several does not hide the other results. */
-export async function outcomeOf<Value>(
+export async function resultOf<Value>(
   work: Promise<Value>,
 ): Promise<{ readonly value: Value } | { readonly error: unknown }> {
   try {

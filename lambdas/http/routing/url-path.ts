@@ -1,10 +1,3 @@
-/** A path without the slashes at its end. A loop, since a regular expression takes long for many slashes. */
-export function withoutFinalSlashes(path: string): string {
-  let end = path.length;
-  while (path[end - 1] === '/') end--;
-  return path.slice(0, end);
-}
-
 const SHELL_HINT =
   "A shell takes the '$' of '$deadletterqueue' or '$purge' for a variable, unless the URL is in single quotes or the '$' is written '\\$'.";
 /** Characters of a path that an error shows. */

@@ -3,12 +3,9 @@ import type { StoredMessage } from '../../shared/domain/messages/message.ts';
 import { present } from '../../shared/domain/present.ts';
 import { packAmqpOnly, unpackAmqpOnly } from '../messages/amqp-only-sections.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
+import { type AmqpValue, bigintOf, binary, list, mapOf } from '../wire/value.ts';
 import { Body, type Input, messageBytesMax } from './operation-input.ts';
 import { writeEach } from './write-each.ts';
-
-/** The most messages that one request deletes, as in the vendor's service (semantics L14). */
-const DELETE_MAX = 4000;
 
 /** Returns the bytes that `peek` reads at most. */
 export async function peekedBytes(input: Input): Promise<number> {
@@ -40,22 +37,4 @@ function withoutBody(stored: StoredMessage): StoredMessage {
   const { amqp: all, ...message } = stored.message;
   const amqp = packAmqpOnly({ ...unpackAmqpOnly(all), body: { kind: 'none' } });
   return { ...stored, message: { ...message, body: new Uint8Array(), ...present({ amqp }) } };
-}
-
-/**
- * `batch-delete-messages`: deletes messages enqueued before an instant. Returns how many, undefined if none.
- * It may delete fewer than there are.
- */
-export async function deleteMessages({
-  context,
-  path,
-  body,
-}: Input): Promise<AmqpValue | undefined> {
-  const fields = new Body(body);
-  const count = await context.dependencies.broker.deleteMessages(path, {
-    sessionId: fields.text('session-id'),
-    maxMessages: fields.requiredCount('message-count', DELETE_MAX),
-    before: fields.requiredNumber('enqueued-time-utc'),
-  });
-  return count === 0 ? undefined : mapOf({ 'message-count': int(count) });
 }

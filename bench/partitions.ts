@@ -9,7 +9,7 @@ import { type CountingNamespace, cycle, startCounting } from './counted-units.ts
 import { prepareSend } from './http-client.ts';
 
 /** The throughput of one kind of queue with one size of batch. */
-export interface ScaleRow {
+export interface PartitionRow {
   readonly queue: string;
   readonly batch: number;
   /** Capacity units for a message: sent, received and completed. */
@@ -29,13 +29,13 @@ const MILLION = 1_000_000;
  * Calculates the throughput of a plain queue and of a partitioned one from the units that each item collection
  * consumes and the limit of the service for one collection.
  */
-export async function measureScale(endpoint: string): Promise<readonly ScaleRow[]> {
+export async function measurePartitions(endpoint: string): Promise<readonly PartitionRow[]> {
   let units: CollectionUnits | undefined;
   const counting = await startCounting(endpoint, (client) => {
     units = new CollectionUnits(client);
   });
   if (units === undefined) throw new Error('Nobody watched the client.');
-  const rows: ScaleRow[] = [];
+  const rows: PartitionRow[] = [];
   for (const batch of [1, 100] as const) {
     for (const isPartitioned of [false, true]) {
       rows.push(await measure(counting, units, batch, isPartitioned));
@@ -50,7 +50,7 @@ async function measure(
   units: CollectionUnits,
   batch: keyof typeof MESSAGES,
   isPartitioned: boolean,
-): Promise<ScaleRow> {
+): Promise<PartitionRow> {
   const queue = `scale-${randomBytes(6).toString('hex')}`;
   if (isPartitioned)
     await http.createQueueWith(queue, '<EnablePartitioning>true</EnablePartitioning>');
