@@ -1,5 +1,6 @@
 import type { OperationOutcome, TransactionIdentity } from '../../broker/broker.ts';
 import { assert } from '../../domain/assert.ts';
+import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { type BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
@@ -13,10 +14,17 @@ import type { StoreContext } from '../store-context.ts';
  *
  *     h  fingerprint of the request      x   until when it is kept, epoch ms
  *     o  outcomes, JSON                  gc  the same in seconds, for the table's own expiry
- *     e  the operation whose lock was lost, in place of outcomes
+ *     e  the operation whose lock was lost, and
+ *     c  the code of that refusal, in place of outcomes
  */
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** The refusals that are stored. A lock that is lost stays lost, so no repeat can succeed. */
+const STORED_REFUSALS: Readonly<Partial<Record<string, () => BrokerError>>> = {
+  MessageLockLost: lockLost,
+  SessionLockLost: sessionLockLost,
+};
 
 /** The write that stores the outcomes of a transaction, on the condition that there is no answer yet. */
 export function keepOutcomes(
@@ -54,12 +62,13 @@ export async function resolveTransaction(
   identity: TransactionIdentity,
   { code, operation = 0 }: BrokerError,
 ): Promise<readonly OperationOutcome[] | undefined> {
-  if (code !== 'MessageLockLost') {
+  if (STORED_REFUSALS[code] === undefined) {
     const item = await afterStoring(read(context, identity));
     return item && answerOf(item, identity);
   }
   const { put: refusal, ...condition } = answering(context, identity, {
     e: { N: String(operation) },
+    c: { S: code },
   });
   const written = await afterStoring(context.table.put(refusal, condition));
   if (written.done) return undefined;
@@ -76,7 +85,8 @@ export function answerOf(
       `The id '${id}' is that of another transaction, which is not the same as this one.`,
     );
   }
-  if (item['e']?.N !== undefined) throw lockLost().ofOperation(Number(item['e'].N));
+  const refusal = STORED_REFUSALS[item['c']?.S ?? ''];
+  if (refusal !== undefined) throw refusal().ofOperation(Number(item['e']?.N));
   const rows: unknown = JSON.parse(item['o']?.S ?? '');
   assert(Array.isArray(rows), 'outcomes are a list');
   return rows.map(fromRow);
