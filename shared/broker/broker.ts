@@ -120,7 +120,7 @@ export interface Broker {
    */
   resubmit(path: EntityPath, maxMessages: number): Promise<number>;
 
-  /** Empties a sub-queue in constant time. Throws ConflictInProgress. */
+  /** Empties a sub-queue in constant time. Throws MessagingEntityNotFound, ConflictInProgress. */
   purge(path: EntityPath): Promise<void>;
 }
 

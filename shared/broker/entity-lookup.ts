@@ -24,11 +24,7 @@ export async function findReceivable(
   path: EntityPath,
 ): Promise<Receivable> {
   const entity = await findEntity(dependencies, path);
-  if (!isReceivable(entity)) {
-    throw invalidOperation(
-      `Messages of the topic '${path.name}' are received from its subscriptions.`,
-    );
-  }
+  requireQueueOrSubscription(entity);
   dependencies.activity.used(entity);
   return path.subscription === undefined
     ? entity
@@ -54,8 +50,12 @@ async function underItsTopic(
   return { ...subscription, description: { ...description, defaultTimeToLiveMs: ceiling } };
 }
 
-function isReceivable(entity: Entity): entity is Receivable {
-  return entity.description.kind !== 'topic';
+/** Throws InvalidOperation for a topic. */
+export function requireQueueOrSubscription(entity: Entity): asserts entity is Receivable {
+  if (entity.description.kind !== 'topic') return;
+  throw invalidOperation(
+    `Messages of the topic '${entity.name}' are received from its subscriptions.`,
+  );
 }
 
 /** Whether the entity takes messages (semantics N19). A subscription takes its copies at any time (semantics #156). */

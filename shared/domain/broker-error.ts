@@ -124,6 +124,14 @@ export const noMemoryFor = (things: string): BrokerError =>
     `The service is busy with as many ${things} as it has memory for. Wait a moment and try again.`,
   );
 
+/** TransactionAborted: nothing was done, and the same transaction may succeed later. */
+export function transactionAborted(): BrokerError {
+  return new BrokerError(
+    'TransactionAborted',
+    'The transaction conflicted with another operation and was rolled back. Try again.',
+  );
+}
+
 /** MessagingEntityAlreadyExists. `path` = the entity, or `<subscription>/Rules/<rule>`. */
 export function alreadyExists(path: string): BrokerError {
   return new BrokerError(

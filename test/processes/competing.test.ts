@@ -4,7 +4,7 @@ import { isoInstant } from '../spec/queues/queue.ts';
 import { type Outgoing, type PauseClient, startPauses } from '../support/pause-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
-import { drainBodies } from '../support/topic-entities.ts';
+import { createTopic, drainBodies } from '../support/topic-entities.ts';
 
 /** Two processes use one queue at the same time. The test can pause database requests of the slow one. */
 
@@ -23,6 +23,7 @@ async function start(t: TestContext): Promise<Fixture> {
   return { slow: await startBroker(t, { beside: fast, client: pauses.client }), fast, pauses };
 }
 
+const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
 const isOfHead = ({ collection }: Outgoing) => /\.0$/.test(collection);
 const isOfMessages = ({ collection }: Outgoing) => /\.0m0$/.test(collection);
 
@@ -65,4 +66,30 @@ test('a message that is scheduled while another process raises the next due time
   assert.deepEqual(await drainBodies(slow, 'q'), ['between']);
   slow.clock.advance({ hours: 1 });
   assert.deepEqual(await drainBodies(fast, 'q'), ['last']);
+});
+
+test('L15 a purge of a queue that another process has deleted is refused, though this process remembers the queue', async (t) => {
+  const { slow, fast, pauses } = await start(t);
+  expectStatus(await fast.send('q', 'a'), 201);
+  const deletion = pauses.pauseNextAnswer(isTransaction);
+  const deleting = slow.request('DELETE', 'q');
+  await deletion.reached;
+  expectStatus(await fast.request('GET', 'q'), 404);
+  expectStatus(await fast.request('POST', 'q/messages/$purge'), 410);
+  deletion.goOn();
+  expectStatus(await deleting, 200);
+});
+
+test('L15 a purge of a queue that other processes have replaced by a topic is refused', async (t) => {
+  const { slow, fast, pauses } = await start(t);
+  expectStatus(await fast.send('q', 'a'), 201);
+  const deletion = pauses.pauseNextAnswer(isTransaction);
+  const deleting = slow.request('DELETE', 'q');
+  await deletion.reached;
+  await createTopic(await startBroker(t, { beside: slow }), 'q');
+  const answer = await fast.request('POST', 'q/messages/$purge');
+  assert.equal(answer.status, 400, answer.text);
+  assert.match(answer.text, /InvalidOperation/);
+  deletion.goOn();
+  expectStatus(await deleting, 200);
 });

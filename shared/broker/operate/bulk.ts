@@ -1,12 +1,12 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError, invalidOperation } from '../../domain/broker-error.ts';
+import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { DeleteOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
-import { findReceivable, requireSendable } from '../entity-lookup.ts';
+import { findReceivable, requireQueueOrSubscription, requireSendable } from '../entity-lookup.ts';
 import { tryForward } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 
@@ -87,8 +87,10 @@ const PURGE_TRIES_MAX = 10;
 export async function purge(dependencies: BrokerDependencies, path: EntityPath): Promise<void> {
   await findReceivable(dependencies, path);
   for (let tries = 1; ; tries++) {
+    // Another process may have deleted or replaced the entity that this one remembers.
     const current = await dependencies.entities.read(path.key);
-    if (current === undefined) return;
+    if (current === undefined) throw entityNotFound(path.name);
+    requireQueueOrSubscription(current);
     try {
       await dependencies.entities.purge(current, path.subQueue, dependencies.clock.now());
       return;

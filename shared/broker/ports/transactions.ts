@@ -14,18 +14,27 @@ export interface TransactionStore {
    * InvalidOperation, ArgumentError, MessagingEntityNotFound, DeduplicationRefused, and what `sends` throws.
    */
   transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
-  /** The outcomes of a transaction that was carried out before; throws its refusal. */
+  /** The outcomes of a transaction that was carried out before, or the attempt to make; throws its stored refusal. */
   lookUpTransaction(
     identity: TransactionIdentity,
-  ): Promise<readonly OperationOutcome[] | undefined>;
+  ): Promise<readonly OperationOutcome[] | IdentifiedAttempt>;
   /**
-   * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out.
-   * Stores MessageLockLost as the answer, so that no attempt under way can be carried out later; other refusals are not stored.
+   * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out;
+   * undefined = the refusal. After a refusal that is not retryable, no attempt that began before can be carried out any
+   * more. MessageLockLost and SessionLockLost stay the answer. Throws TransactionAborted if another attempt was refused
+   * meanwhile, ServiceTimeout.
    */
   resolveTransaction(
-    identity: TransactionIdentity,
+    attempt: IdentifiedAttempt,
     refusal: BrokerError,
   ): Promise<readonly OperationOutcome[] | undefined>;
+}
+
+/** An attempt of a transaction with an id. */
+export interface IdentifiedAttempt {
+  readonly identity: TransactionIdentity;
+  /** The mark of the last refusal before it, if any. The attempt is carried out only if no other one was refused since. */
+  readonly refusal: Uint8Array | undefined;
 }
 
 /** A settlement in a transaction. */
@@ -61,7 +70,7 @@ export interface StoredTransaction {
   readonly sends: () => Promise<TransactedSends>;
   /** Parts of the write, one for each destination that detects duplicates. */
   readonly conditions: readonly DeduplicationCondition[];
-  readonly identity: TransactionIdentity | undefined;
+  readonly identified: IdentifiedAttempt | undefined;
   /** Makes the outcomes of the operations. */
   readonly outcomes: (facts: TransactionFacts) => readonly OperationOutcome[];
 }

@@ -12,7 +12,11 @@ import {
 import type { OperationOutcome, Transaction, TransactionOperation } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
-import type { TransactedSettlement, TransactedSettlements } from '../ports/transactions.ts';
+import type {
+  IdentifiedAttempt,
+  TransactedSettlement,
+  TransactedSettlements,
+} from '../ports/transactions.ts';
 import { countingAttempt, withCopyAccount } from '../routing/copy-account.ts';
 import { tryForward } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
@@ -32,14 +36,14 @@ export async function transact(
   requireTransactionSize(
     operations.reduce((sum, one) => sum + (one.kind === 'send' ? one.messages.length : 0), 0),
   );
-  if (identity === undefined) return await attempt(dependencies, transaction);
+  if (identity === undefined) return await attempt(dependencies, operations);
   const known = await dependencies.messages.lookUpTransaction(identity);
-  if (known !== undefined) return known;
+  if (!('identity' in known)) return known;
   try {
-    return await attempt(dependencies, transaction);
+    return await attempt(dependencies, operations, known);
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
-    const outcomes = await dependencies.messages.resolveTransaction(identity, error);
+    const outcomes = await dependencies.messages.resolveTransaction(known, error);
     if (outcomes === undefined) throw error;
     return outcomes;
   }
@@ -47,21 +51,27 @@ export async function transact(
 
 async function attempt(
   dependencies: BrokerDependencies,
-  transaction: Transaction,
+  operations: Transaction['operations'],
+  identified?: IdentifiedAttempt,
 ): Promise<readonly OperationOutcome[]> {
   try {
-    return await withCopyAccount(dependencies, (counting) => execute(counting, transaction));
+    return await withCopyAccount(dependencies, (counting) =>
+      execute(counting, operations, identified),
+    );
   } catch (error) {
     // An entity was deleted, and possibly created again, since this process read it. Nothing was written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
-    for (const { path } of transaction.operations) dependencies.entities.forget(path.key);
-    return await withCopyAccount(dependencies, (counting) => execute(counting, transaction));
+    for (const { path } of operations) dependencies.entities.forget(path.key);
+    return await withCopyAccount(dependencies, (counting) =>
+      execute(counting, operations, identified),
+    );
   }
 }
 
 async function execute(
   dependencies: BrokerDependencies,
-  { operations, identity }: Transaction,
+  operations: Transaction['operations'],
+  identified: IdentifiedAttempt | undefined,
 ): Promise<readonly OperationOutcome[]> {
   const now = dependencies.clock.now();
   const settling = await findSettling(dependencies, operations);
@@ -80,7 +90,7 @@ async function execute(
           settling,
           sends: () => takeSends(counting, fresh, via),
           conditions,
-          identity,
+          identified,
           outcomes: (facts) => outcomesOf(operations, fresh, facts),
         }),
       );

@@ -9,7 +9,12 @@ import type { Block } from '../../domain/blocks/block.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
-import { BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
+import {
+  type BrokerError,
+  invalidOperation,
+  lockLost,
+  transactionAborted,
+} from '../../domain/broker-error.ts';
 import { MB } from '../../domain/units.ts';
 import { prepareAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -37,7 +42,7 @@ export async function transact(
   context: StoreContext,
   transaction: StoredTransaction,
 ): Promise<readonly OperationOutcome[]> {
-  const { settling, identity } = transaction;
+  const { settling, identified } = transaction;
   const groups = await readLocked(context, settling);
   const sends = await prepareSends(context, await transaction.sends(), transaction.now);
   const attempt = await orCleanUp(sends.parts, () =>
@@ -51,8 +56,9 @@ export async function transact(
   }
   if (outcome.isUncertain) throw unknownOutcome();
   const { record, session } = attempt;
-  const answer = record && outcome.refused.get(record);
-  if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
+  const known = record && outcome.refused.get(record);
+  const answer = identified && known && answerOf(known, identified);
+  if (answer !== undefined) return answer;
   if (session !== undefined && outcome.refused.has(session)) {
     throw sessionLockLost().ofOperation(settling?.settlements[0]?.operationIndex ?? 0);
   }
@@ -66,10 +72,7 @@ async function refuse(
   settling: TransactedSettlements | undefined,
 ): Promise<never> {
   await readLocked(context, settling);
-  throw new BrokerError(
-    'TransactionAborted',
-    'The transaction conflicted with another operation and was rolled back. Try again.',
-  );
+  throw transactionAborted();
 }
 
 /** Settlements of one block, and the block as it was read. */
@@ -182,7 +185,7 @@ interface Attempt {
 
 async function prepareAttempt(
   context: StoreContext,
-  { settling, identity, conditions, outcomes: outcomesOf }: StoredTransaction,
+  { settling, identified, conditions, outcomes: outcomesOf }: StoredTransaction,
   sends: PreparedSends,
   groups: readonly Group[],
 ): Promise<Attempt> {
@@ -207,7 +210,7 @@ async function prepareAttempt(
   );
   const settlements = prepared.filter((one) => one !== undefined);
   const outcomes = outcomesOf({ numbers: sends.numbers, lockedUntil });
-  const record = identity && { writes: [keepOutcomes(context, identity, outcomes)] };
+  const record = identified && { writes: [keepOutcomes(context, identified, outcomes)] };
   const session = sessionHeld(settling, now);
   const parts = [record, session, ...settlements, ...sends.parts].filter(
     (one) => one !== undefined,

@@ -1,39 +1,66 @@
 import type { OperationOutcome, TransactionIdentity } from '../../broker/broker.ts';
+import type { IdentifiedAttempt } from '../../broker/ports/transactions.ts';
 import { assert } from '../../domain/assert.ts';
-import { type BrokerError, invalidOperation, lockLost } from '../../domain/broker-error.ts';
+import { sessionLockLost } from '../../domain/blocks/session.ts';
+import {
+  type BrokerError,
+  invalidOperation,
+  lockLost,
+  transactionAborted,
+} from '../../domain/broker-error.ts';
 import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
 import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { transactionKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
+import { isSame } from '../sessions/lock.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
  * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats
  * the request gets the same answer.
  *
- *     h  fingerprint of the request      x   until when it is kept, epoch ms
- *     o  outcomes, JSON                  gc  the same in seconds, for the table's own expiry
- *     e  the operation whose lock was lost, in place of outcomes
+ *     x   until when it is kept, epoch ms     gc  the same in seconds, for the table's own expiry
+ *
+ * With an answer:
+ *
+ *     h  fingerprint of the request           o  outcomes, JSON
+ *     e  the operation whose lock was lost, and
+ *     c  the code of that refusal, absent = MessageLockLost, in place of outcomes
+ *
+ * After another refusal, which does not stay the answer:
+ *
+ *     r  its mark. Each attempt writes on the condition that the record is as it was when the attempt began, so the
+ *        write of an earlier attempt that arrives late is refused.
  */
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
+const MARK_BYTES = 8;
 
-/** The write that stores the outcomes of a transaction, on the condition that there is no answer yet. */
+/** The refusals that stay the answer. A lock that is lost stays lost, so no repeat can succeed. */
+const STORED_REFUSALS: Readonly<Partial<Record<string, () => BrokerError>>> = {
+  MessageLockLost: lockLost,
+  SessionLockLost: sessionLockLost,
+};
+
+/** The write that stores the outcomes of a transaction, on the condition that the record is as the attempt found it. */
 export function keepOutcomes(
   context: StoreContext,
-  identity: TransactionIdentity,
+  attempt: IdentifiedAttempt,
   outcomes: readonly OperationOutcome[],
 ): Write {
-  return answering(context, identity, { o: { S: JSON.stringify(outcomes.map(toRow)) } });
+  const { fingerprint } = attempt.identity;
+  const answer = { h: { S: fingerprint }, o: { S: JSON.stringify(outcomes.map(toRow)) } };
+  return recordWrite(context, attempt, answer);
 }
 
-/** The stored outcomes of a transaction; undefined if it was neither carried out nor finally refused. */
+/** The stored outcomes of a transaction; if it was neither carried out nor finally refused, the attempt to make. */
 export async function lookUpTransaction(
   context: StoreContext,
   identity: TransactionIdentity,
-): Promise<readonly OperationOutcome[] | undefined> {
+): Promise<readonly OperationOutcome[] | IdentifiedAttempt> {
   const item = await read(context, identity);
-  return item && answerOf(item, identity);
+  const attempt = { identity, refusal: item?.['r']?.B };
+  return (item && answerOf(item, attempt)) ?? attempt;
 }
 
 /** Reads the record of a transaction, unless it has expired. */
@@ -46,37 +73,57 @@ async function read(
 }
 
 /**
- * Reads whether another attempt was carried out. After a lost lock it also prevents later attempts. Throws
- * ServiceTimeout if the read fails, since the outcome is then unknown.
+ * Finds the final answer of a transaction, an attempt of which was refused; undefined = the refusal. The client repeats
+ * a retryable refusal, so it only reads whether another attempt was carried out (1 RU). Any other refusal it stores, or
+ * a mark of it, so that no earlier attempt can be carried out later (1 WU). Throws TransactionAborted if another attempt
+ * was refused meanwhile; ServiceTimeout if the request fails, since the outcome is then unknown.
  */
 export async function resolveTransaction(
   context: StoreContext,
-  identity: TransactionIdentity,
-  { code, operation = 0 }: BrokerError,
+  attempt: IdentifiedAttempt,
+  error: BrokerError,
 ): Promise<readonly OperationOutcome[] | undefined> {
-  if (code !== 'MessageLockLost') {
-    const item = await afterStoring(read(context, identity));
-    return item && answerOf(item, identity);
+  if (error.retryable) {
+    const item = await afterStoring(read(context, attempt.identity));
+    return item && answerOf(item, attempt);
   }
-  const { put: refusal, ...condition } = answering(context, identity, {
-    e: { N: String(operation) },
-  });
-  const written = await afterStoring(context.table.put(refusal, condition));
+  const mark = context.random.bytes(MARK_BYTES);
+  const { put, ...condition } = recordWrite(context, attempt, refusalOf(attempt, error, mark));
+  const written = await afterStoring(context.table.put(put, condition));
   if (written.done) return undefined;
-  return written.old === undefined ? undefined : answerOf(written.old, identity);
+  const { old = {} } = written;
+  const answer = answerOf(old, attempt);
+  if (answer !== undefined) return answer;
+  const isOwn = old['r']?.B !== undefined && isSame(old['r'].B, mark);
+  if (isOwn) return undefined;
+  throw transactionAborted();
 }
 
-/** The answer in a record; throws it if it is a refusal. */
+/** What a refusal stores. */
+function refusalOf(
+  { identity: { fingerprint } }: IdentifiedAttempt,
+  { code, operation = 0 }: BrokerError,
+  mark: Uint8Array,
+): Item {
+  if (STORED_REFUSALS[code] === undefined) return { r: { B: mark } };
+  return { h: { S: fingerprint }, e: { N: String(operation) }, c: { S: code } };
+}
+
+/** The answer in a record; throws it if it is a refusal. Undefined = there is none yet. */
 export function answerOf(
   item: Item,
-  { id, fingerprint }: TransactionIdentity,
-): readonly OperationOutcome[] {
-  if (item['h']?.S !== fingerprint) {
+  { identity: { id, fingerprint } }: IdentifiedAttempt,
+): readonly OperationOutcome[] | undefined {
+  if (item['h'] === undefined) return undefined;
+  if (item['h'].S !== fingerprint) {
     throw invalidOperation(
       `The id '${id}' is that of another transaction, which is not the same as this one.`,
     );
   }
-  if (item['e']?.N !== undefined) throw lockLost().ofOperation(Number(item['e'].N));
+  if (item['e']?.N !== undefined) {
+    const refusal = STORED_REFUSALS[item['c']?.S ?? ''] ?? lockLost;
+    throw refusal().ofOperation(Number(item['e'].N));
+  }
   const rows: unknown = JSON.parse(item['o']?.S ?? '');
   assert(Array.isArray(rows), 'outcomes are a list');
   return rows.map(fromRow);
@@ -86,21 +133,34 @@ function keyOf({ namespace }: StoreContext, { id }: TransactionIdentity): ItemKe
   return transactionKey(namespace, id);
 }
 
-function answering(context: StoreContext, identity: TransactionIdentity, answer: Item) {
+/** Writes the record if it is as the attempt found it. */
+function recordWrite(
+  context: StoreContext,
+  { identity, refusal }: IdentifiedAttempt,
+  content: Item,
+): Extract<Write, { put: Item }> {
   const now = context.clock.now();
   const until = now + KEPT_MS;
-  return {
-    put: {
-      ...keyItem(keyOf(context, identity)),
-      h: { S: identity.fingerprint },
-      x: { N: String(until) },
-      [GARBAGE_AFTER]: { N: String(Math.ceil(until / 1000)) },
-      ...answer,
-    },
-    ConditionExpression: 'attribute_not_exists(pk) OR x <= :now',
-    ExpressionAttributeValues: { ':now': { N: String(now) } },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  } as const;
+  const put = {
+    ...keyItem(keyOf(context, identity)),
+    x: { N: String(until) },
+    [GARBAGE_AFTER]: { N: String(Math.ceil(until / 1000)) },
+    ...content,
+  };
+  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD';
+  return refusal === undefined
+    ? {
+        put,
+        ConditionExpression: 'attribute_not_exists(pk) OR x <= :now',
+        ExpressionAttributeValues: { ':now': { N: String(now) } },
+        ReturnValuesOnConditionCheckFailure,
+      }
+    : {
+        put,
+        ConditionExpression: 'r = :refusal',
+        ExpressionAttributeValues: { ':refusal': { B: refusal } },
+        ReturnValuesOnConditionCheckFailure,
+      };
 }
 
 /** The stored form of an outcome: numbers as text for a send, the instant for a renewal, null for a settlement. */

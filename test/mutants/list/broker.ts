@@ -13,9 +13,9 @@ export const BROKER: readonly Mutant[] = [
   {
     name: 'a refused transaction does not ask whether another attempt was carried out',
     room: 'broker',
-    find: 'const outcomes = await dependencies.messages.resolveTransaction(identity, error);',
+    find: 'const outcomes = await dependencies.messages.resolveTransaction(known, error);',
     replace:
-      'throw error; const outcomes = await dependencies.messages.resolveTransaction(identity, error);',
+      'throw error; const outcomes = await dependencies.messages.resolveTransaction(known, error);',
     harm: 'One attempt of a transaction is told as done, another one of the same id as refused.',
     needs: 'Two attempts of one transaction with an id and a settlement, at the same time.',
   },

@@ -28,6 +28,24 @@ export const ONCE: readonly Mutant[] = [
     needs: 'Two attempts of one transaction with an id that only sends, at the same time.',
   },
   {
+    name: 'a lost session lock ends no earlier attempt of a transaction',
+    room: 'storage',
+    find: 'if (error.retryable) {',
+    replace: "if (error.retryable || error.code === 'SessionLockLost') {",
+    harm: 'A transaction takes effect although its client was told that nothing has changed.',
+    needs:
+      'A transaction with an id in a session, whose write gets no answer; the lock of the session ends; the client repeats the transaction; then the write arrives.',
+  },
+  {
+    name: 'a disabled destination ends no earlier attempt of a transaction',
+    room: 'storage',
+    find: 'if (error.retryable) {',
+    replace: "if (error.retryable || error.code === 'MessagingEntityDisabled') {",
+    harm: 'A transaction takes effect although its client was told that nothing has changed.',
+    needs:
+      'A transaction with an id whose write gets no answer; its destination is disabled; the client repeats the transaction; then the write arrives.',
+  },
+  {
     name: 'a transaction sends without its settlements',
     room: 'storage',
     find: 'const parts = [record, session, ...settlements, ...sends.parts].filter(',

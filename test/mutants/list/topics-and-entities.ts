@@ -29,6 +29,15 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
     needs: 'A purge and an update of one queue at the same time.',
   },
   {
+    name: 'a purge of a deleted entity is answered as done',
+    room: 'broker',
+    find: 'if (current === undefined) throw entityNotFound(path.name);',
+    replace: 'if (current === undefined) return;',
+    harm: 'A client is told that it has emptied an entity that it knows to be deleted.',
+    needs:
+      'A process remembers an entity that another one has deleted; an update through it, which reads the entity, is refused; then a purge.',
+  },
+  {
     name: 'a change is answered before other processes can know of it',
     room: 'storage',
     find: 'if (!isRefused) await this.#settings.leasesEnded();',

@@ -2,9 +2,10 @@ import type { Result } from '../machines/process.ts';
 import type { Action, Step } from '../scenario/scenario.ts';
 import { isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Actor, ClientContext } from './actor.ts';
+import { attempt } from './attempts.ts';
 import { ClientLocks } from './client-state.ts';
 import { OPERATIONS } from './operation-table.ts';
-import type { ActionOf, Answer } from './operations.ts';
+import type { ActionOf } from './operations.ts';
 import type { Details, OperationRecord } from './record.ts';
 
 /** A client that performs its steps one after the other, and keeps the locks it gets. */
@@ -51,13 +52,13 @@ export class Client implements Actor {
     const operation = OPERATIONS[action.kind as Kind];
     const prepared = operation(this, action);
     if (prepared === undefined) return undefined;
-    const process = world.process(processName);
+    const first = world.process(processName);
+    const repeats = 'repeats' in action ? (action.repeats ?? []) : [];
     const start = world.timeline.now;
-    const startClock = process.clockNow();
-    const { faultCount } = process;
+    const startClock = first.clockNow();
     const order = number();
-    world.trace?.(this.name, `${process.spec.name} <- ${describe(action)}`);
-    const result: Result<Answer> = await process.call((composition) => prepared.run(composition));
+    world.trace?.(this.name, `${first.spec.name} <- ${describe(action)}`);
+    const { result, process, hadFaults } = await attempt(world, first, prepared.run, repeats);
     const record: OperationRecord = {
       number: order,
       client: this.name,
@@ -67,7 +68,7 @@ export class Client implements Actor {
       end: world.timeline.now,
       startClock,
       endClock: process.clockNow(),
-      hadFaults: process.faultCount > faultCount,
+      hadFaults,
       ...outcomeOf(result),
       ...prepared.record(result),
     };

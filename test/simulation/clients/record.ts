@@ -37,15 +37,19 @@ export interface SettledItem {
   readonly lockedUntil?: number;
 }
 
-/** One operation of a client, with its outcome. `start` and `end` are true times, epoch ms. */
+/**
+ * One operation of a client, with its outcome; all attempts of a transaction are one. `start` and `end` are true times,
+ * epoch ms.
+ */
 export interface OperationRecord {
   readonly number: number;
   readonly client: string;
+  /** The process of the last attempt. */
   readonly process: string;
   readonly action: Action;
   readonly start: number;
   readonly end: number;
-  /** The wall clock of the process at both ends. */
+  /** The wall clock of the process that was called, at both ends. */
   readonly startClock: number;
   readonly endClock: number;
   /** Whether database requests of the process had faults meanwhile: it may have done more than it knows. */

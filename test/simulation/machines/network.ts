@@ -17,6 +17,11 @@ export interface NetworkFaults {
   readonly throttled: number;
   /** The request takes up to `SLOW_MS` instead of a few milliseconds. */
   readonly slow: number;
+  /**
+   * The process gives a transaction up, and it is executed later; absent = 0. All tries of one transaction must be late
+   * before its outcome is unknown, which `late` alone makes rare.
+   */
+  readonly lateTransactions?: number;
 }
 
 export const NO_FAULTS: NetworkFaults = {
@@ -26,10 +31,14 @@ export const NO_FAULTS: NetworkFaults = {
   serverError: 0,
   throttled: 0,
   slow: 0,
+  lateTransactions: 0,
 };
 
 /** The fault of a request; `plain` = none. */
-export type RequestFault = keyof NetworkFaults | 'plain' | 'unreachable';
+export type RequestFault =
+  | Exclude<keyof NetworkFaults, 'lateTransactions'>
+  | 'plain'
+  | 'unreachable';
 
 /** A process gives a request up after this time, ms, as deployed ones do. */
 const REQUEST_MS_MAX = 5000;
@@ -76,7 +85,7 @@ export class SimulatedNetwork implements Network {
   }
 
   carry(request: NetworkRequest, arrive: () => Arrived): Promise<object> {
-    const fault = this.#drawFault();
+    const fault = this.#drawFault(request);
     if (fault !== 'plain') this.#settings.count(fault);
     return new Promise((resolve, reject) => {
       const { timeline, endpoint, trace } = this.#settings;
@@ -128,9 +137,12 @@ export class SimulatedNetwork implements Network {
     else fail(random.between(5, 50), connectionError('socket hang up', 'ECONNRESET'));
   }
 
-  #drawFault(): RequestFault {
+  #drawFault({ name }: NetworkRequest): RequestFault {
     const { random, faults } = this.#settings;
     const rates = faults();
+    const { lateTransactions = 0 } = rates;
+    const mayBeLate = lateTransactions > 0 && name === 'TransactWriteItemsCommand';
+    if (mayBeLate && random.chance(lateTransactions)) return 'late';
     let left = random.fraction();
     for (const fault of FAULTS) {
       left -= rates[fault];
@@ -174,7 +186,7 @@ const FAULTS = [
   'serverError',
   'throttled',
   'slow',
-] as const satisfies readonly (keyof NetworkFaults)[];
+] as const satisfies readonly RequestFault[];
 
 /** Whether the tables themselves refused the request, because its item collection has no capacity left. */
 function isThrottled(error: unknown): boolean {

@@ -29,7 +29,7 @@ export function drawSteps(
 ): readonly Step[] {
   const clients = random.between(1, 6);
   const steps = random.pick([20, 80, 200, 400]);
-  const drawer = new ActionDrawer(random, entities);
+  const drawer = new ActionDrawer(random, { processes, entities });
   const moments = drawMoments(random, entities, durationMs);
   const all = Array.from({ length: steps }, (): Step => {
     const client = `c${random.below(clients)}`;
@@ -63,6 +63,7 @@ const MOMENTS = 12;
 /** Draws actions that fit the entities. */
 class ActionDrawer {
   readonly #random: Random;
+  readonly #processes: readonly ProcessSpec[];
   readonly #senders: readonly (QueueSpec | TopicSpec)[];
   readonly #receivers: readonly ReceivableSpec[];
   readonly #weights: Readonly<Record<Action['kind'], number>>;
@@ -74,8 +75,9 @@ class ActionDrawer {
   readonly #removals: number;
   #tags = 0;
 
-  constructor(random: Random, entities: readonly EntitySpec[]) {
+  constructor(random: Random, { processes, entities }: Pick<Drawing, 'processes' | 'entities'>) {
     this.#random = random;
+    this.#processes = processes;
     this.#senders = entities.filter((entity) => entity.kind !== 'subscription');
     this.#receivers = entities
       .filter((entity) => entity.kind !== 'topic')
@@ -97,7 +99,7 @@ class ActionDrawer {
       peek: some(4),
       receiveDeferred: some(6),
       cancel: some(3),
-      transact: some(8),
+      transact: some(hasSessions ? 16 : 8),
       operate: rare(4),
       deleteMessages: rare(2),
       resubmit: rare(4),
@@ -182,7 +184,7 @@ class ActionDrawer {
           how: random.weighted(this.#settlements),
           count: random.pick([1, 1, 3]),
           sends: Array.from({ length: random.pick([0, 1, 1, 2]) }, () => this.#sending()),
-          ...(random.chance(0.5) ? { identity: `transaction${random.below(1e9)}` } : {}),
+          ...(random.chance(0.7) ? this.#identity() : {}),
         };
       case 'operate':
         return {
@@ -204,6 +206,16 @@ class ActionDrawer {
       case 'sweep':
         return { kind };
     }
+  }
+
+  /** An id, and attempts under it that mostly come before the locks of the first one have ended, or after. */
+  #identity() {
+    const random = this.#random;
+    const repeats = Array.from({ length: random.pick([1, 1, 3]) }, () => ({
+      afterMs: random.pick([0, 1000, 6000, 6000, 12_000]),
+      process: random.pick(this.#processes).name,
+    }));
+    return { identity: `transaction${random.below(1e9)}`, repeats };
   }
 
   #main(): string {

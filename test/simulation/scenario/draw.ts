@@ -62,7 +62,8 @@ function drawFaults(
 
 function drawNetwork(random: Random): NetworkFaults {
   const rate = random.pick([0, 0, 0.005, 0.02, 0.05]);
-  if (rate === 0) return random.chance(0.5) ? NO_FAULTS : { ...NO_FAULTS, slow: 0.1 };
+  const lateTransactions = random.chance(0.15) ? 0.8 : 0;
+  if (rate === 0) return { ...NO_FAULTS, slow: random.pick([0, 0.1]), lateTransactions };
   const often = () => random.pick([0, rate / 2, rate, 3 * rate]);
   return {
     requestLost: often() / 2,
@@ -71,5 +72,6 @@ function drawNetwork(random: Random): NetworkFaults {
     serverError: often() / 4,
     throttled: often(),
     slow: often(),
+    lateTransactions,
   };
 }

@@ -132,6 +132,8 @@ export type Action =
       readonly sends: readonly { readonly to: string; readonly messages: readonly MessageSpec[] }[];
       /** The transaction's idempotency id. */
       readonly identity?: string;
+      /** How the client repeats the transaction, with its id, while it gets no answer or a retryable refusal. */
+      readonly repeats?: readonly Repeat[];
     }
   | {
       readonly kind: 'operate';
@@ -145,6 +147,12 @@ export type Action =
   | { readonly kind: 'update'; readonly entity: string; readonly lockMs: number }
   | { readonly kind: 'recreate'; readonly entity: string }
   | { readonly kind: 'sweep' };
+
+/** One more attempt of an operation, some time after the previous one. */
+export interface Repeat {
+  readonly afterMs: number;
+  readonly process: string;
+}
 
 /** The longest wait in a function, ms; deployed functions limit waits, too. */
 const FUNCTION_WAIT_MS_MAX = 2000;

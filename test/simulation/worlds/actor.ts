@@ -119,6 +119,7 @@ export class Actor extends Caller {
               kind: 'settle',
               path: pathOf(completed.path),
               settlement: { lockToken: completed.lockToken, action: { kind: 'complete' } },
+              ...(completed.session && { sessionId: completed.session.sessionId }),
             },
           ];
     const text = `${completed === undefined ? '' : `complete ${completed.tag}, `}send ${tags.join(' ')}`;

@@ -7,7 +7,6 @@ import { acceptNext, acceptRaw, acceptSession } from '../../support/test-session
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
 import { startTries, type TriesClient, type Try } from '../../support/tries-client.ts';
 import { bodies } from '../queues/queue.ts';
-import { sending, transact } from '../transactions/transaction.ts';
 
 /**
  * Writes without an answer: the SDK repeats them, and a copy may arrive late. It must not contradict the
@@ -206,21 +205,6 @@ test('a completion that arrives between its lookup and its repetition answers 50
   tries.next('DeleteItemCommand', ['late', 'late', 'late', 'late', 'overtaken']);
   assert.equal(await broker.complete(message), 504);
   assert.equal(await broker.peekLock('q'), undefined);
-});
-
-test('a transaction that is still in flight answers 504, not a refusal, if its record cannot be read', async (t) => {
-  const { broker, tries } = await start(t);
-  tries.next('TransactWriteItemsCommand', [
-    ...Array<Try>(TRIES_MAX).fill('late'),
-    async () => tries.next('GetItemCommand', Array(TRIES_MAX).fill('throttled')),
-  ]);
-  const toSession = { Body: 'b', BrokerProperties: { SessionId: 'a' } };
-  const operations = [sending('q', 'a'), sending('s', toSession)];
-  const answer = await transact(broker, operations, 'id');
-  assert.equal(answer.status, 504, answer.text);
-  await tries.arrive();
-  expectStatus(await transact(broker, operations, 'id'), 200);
-  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['a']);
 });
 
 test('a large publication that has begun answers 504, not a refusal, if DynamoDB throttles its steps', async (t) => {

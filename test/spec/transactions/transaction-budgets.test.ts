@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { lock, startQueue } from '../queues/queue.ts';
-import { commit, sending, settling } from './transaction.ts';
+import { commit, sending, settling, transact } from './transaction.ts';
 
 /** The cost of transactions, by the prices of DynamoDB: a write in a transaction is two units. */
 
@@ -52,6 +52,18 @@ test('all settlements in one block cost one write without a DynamoDB transaction
   ];
   const units = await broker.units(() => commit(broker, operations));
   assert.deepEqual(units, { read: 1, write: 1, requests: 2, roundTrips: 2 });
+});
+
+test('U5 a refusal under an id costs one write unit, so that no earlier attempt takes effect later', async (t) => {
+  const broker = await startWarm(t);
+  const refuse = async (id?: string) => {
+    expectStatus(await transact(broker, [sending('missing', 'a')], id), 410);
+  };
+  const without = await broker.units(() => refuse());
+  const units = await broker.units(() => refuse('id'));
+  t.diagnostic(JSON.stringify({ without, units }));
+  assert.deepEqual([without.write, units.write], [0, 1]);
+  assert.equal(units.read - without.read, 1);
 });
 
 test('a repeated answer costs one read unit', async (t) => {

@@ -77,6 +77,19 @@ test('a refusal for a lost lock is repeated under its id, and a retryable transa
   await commit(broker, [sending('none', 'b')], 'early');
 });
 
+test('U5 the id of a transaction that was refused can be used again, for a corrected one too', async (t) => {
+  const broker = await startQueue(t);
+  for (let i = 0; i < 3; i++) expectStatus(await transact(broker, [sending('p', 'a')], 'id'), 410);
+  const corrected = [sending('q', 'a')];
+  const first = await commit(broker, corrected, 'id');
+  assert.deepEqual(await commit(broker, corrected, 'id'), first);
+  assert.equal(
+    refusalOf(await transact(broker, [sending('p', 'a')], 'id')).code,
+    'InvalidOperation',
+  );
+  assert.deepEqual(bodies(await broker.peek('q')), ['a']);
+});
+
 test('a transaction that several processes receive concurrently is carried out once', async (t) => {
   const broker = await startQueue(t);
   const beside = await startBroker(t, { beside: broker });

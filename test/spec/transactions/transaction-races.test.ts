@@ -98,6 +98,29 @@ test('after a transaction was answered with a lost lock, no concurrent attempt w
   assert.deepEqual(bodies(await slow.peek('q')), ['a', 'b', 'c']);
 });
 
+test('U5 a transaction is rolled back if another attempt with its id is refused before its write', async (t) => {
+  const { slow, quick, held, meanwhile } = await startRace(t);
+  const [a] = held;
+  assert.ok(a);
+  const operations = [settling('complete', 'q', a), sending('r', 'new')];
+  expectStatus(await slow.createQueue('r'), 201);
+  meanwhile(async () => {
+    expectStatus(await quick.request('DELETE', 'r'), 200);
+    expectStatus(await transact(quick, operations, 'id'), 410);
+    expectStatus(await quick.createQueue('r'), 201);
+  });
+  const answer = await transact(slow, operations, 'id');
+  assert.equal(answer.status, 409, answer.text);
+  assert.deepEqual(
+    [refusalOf(answer).code, refusalOf(answer).retryable],
+    ['TransactionAborted', true],
+  );
+  assert.deepEqual(bodies(await slow.peek('r')), []);
+  await commit(slow, operations, 'id');
+  await commit(quick, operations, 'id');
+  assert.deepEqual(bodies(await slow.peek('r')), ['new']);
+});
+
 test('a transaction stores no message in a queue that is deleted and created again before its write', async (t) => {
   const { slow, quick, held, meanwhile } = await startRace(t);
   const [a] = held;

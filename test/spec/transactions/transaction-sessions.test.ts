@@ -5,7 +5,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { acceptNext, acceptSession } from '../../support/test-session.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
 import { bodies } from '../queues/queue.ts';
-import { commit, requireRefused, sending, settling, transact } from './transaction.ts';
+import { commit, refusalOf, requireRefused, sending, settling, transact } from './transaction.ts';
 
 /** Transactions with queues that require sessions or detect duplicates. */
 
@@ -69,6 +69,27 @@ test('a transaction under an expired session lock is refused and changes nothing
     operation: 1,
   });
   assert.deepEqual(bodies(await again.peekLockMany(10)), ['1']);
+});
+
+test('U5 a refusal for a lost session lock is repeated under its id', async (t) => {
+  const broker = await start(t);
+  expectStatus(await broker.send('in', '1', { SessionId: 'a' }), 201);
+  const session = await acceptSession(broker, 'in', 'a');
+  const [message] = await session.peekLockMany(1);
+  assert.ok(message);
+  await session.release();
+  const operations = [
+    sending('out', inSession('new', 'a')),
+    settling('complete', 'in', message, { sessionId: 'a' }),
+  ];
+  for (let i = 0; i < 2; i++) {
+    const answer = await transact(broker, operations, 'id');
+    assert.equal(answer.status, 410, answer.text);
+    const { code, operation, retryable } = refusalOf(answer);
+    assert.deepEqual([code, operation, retryable], ['SessionLockLost', 1, false]);
+  }
+  const other = await transact(broker, operations.slice(1), 'id');
+  assert.equal(refusalOf(other).code, 'InvalidOperation', other.text);
 });
 
 test('a transaction can settle a message whose session lock was renewed', async (t) => {

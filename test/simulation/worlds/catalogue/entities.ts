@@ -128,6 +128,25 @@ export const entityWorlds = [
     check: foundAfterRemoval,
   }),
   world({
+    name: 'delete × update, then purge',
+    entities: { q: queue() },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => await actor.delete('q'),
+      B: async (actor) => {
+        await actor.update('q', queue({ lockMs: LOCK_MS / 2 }));
+        await actor.purge('q');
+      },
+    },
+    check: ({ history }) => {
+      const [update] = history.of('update');
+      const isPurged = history.of('purge').some(({ outcome }) => outcome === 'done');
+      return isPurged && update?.code === 'MessagingEntityNotFound'
+        ? ['B purged q, though its update had found that q is deleted.']
+        : [];
+    },
+  }),
+  world({
     name: 'update × claim × complete',
     entities: { q: queue() },
     knows: 'nothing',

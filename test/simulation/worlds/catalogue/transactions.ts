@@ -28,6 +28,21 @@ function refusedRepeats({ history }: Ended): readonly string[] {
     .map(({ actor, code }) => `${actor} got ${code} for a transaction that was done.`);
 }
 
+/** After one of two attempts of a transaction was refused for good, the transaction has changed nothing. */
+function doneAfterRefusal({ history, found }: Ended): readonly string[] {
+  return history
+    .of('transact')
+    .filter(({ outcome, code = '' }) => outcome === 'refused' && !MAY_BE_REPEATED.has(code))
+    .flatMap(({ actor, code, tags }) =>
+      found
+        .filter(({ tag }) => tags.includes(tag))
+        .map(({ tag }) => `${actor} got ${code} for a transaction that sent ${tag}.`),
+    );
+}
+
+/** The codes after which a client repeats a transaction, so that they are not its last answer. */
+const MAY_BE_REPEATED: ReadonlySet<string> = new Set(['ServiceBusy', 'TransactionAborted']);
+
 /** Transactions. */
 export const transactionWorlds = [
   world({
@@ -79,6 +94,59 @@ export const transactionWorlds = [
       B: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
     },
     check: partialTransactions,
+  }),
+  world({
+    name: 'transaction with a late write, repeated in another process × expiry of the lock',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
+      B: async (actor, [message]) => {
+        await actor.after('A');
+        await actor.transact(message, { r: ['b'] }, 'same');
+      },
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+    check: (ended) => [...partialTransactions(ended), ...doneAfterRefusal(ended)],
+  }),
+  world({
+    name: 'transaction in a session with a late write, repeated in another process × expiry of the lock',
+    entities: { q: sessionQueue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', sessionId: 's' });
+      const session = await actor.accept('q', 's');
+      return await actor.receive('q', 1, session);
+    },
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
+      B: async (actor, [message]) => {
+        await actor.after('A');
+        await actor.transact(message, { r: ['b'] }, 'same');
+      },
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+    check: (ended) => [...partialTransactions(ended), ...doneAfterRefusal(ended)],
+  }),
+  world({
+    name: 'transaction with a late write, repeated in another process × update that disables its destination',
+    entities: { q: queue(), r: queue() },
+    knows: 'nothing',
+    setUp: async () => {},
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
+      U: async (actor) => await actor.update('q', queue({ status: 'SendDisabled' })),
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same');
+      },
+    },
+    check: (ended) => [...partialTransactions(ended), ...doneAfterRefusal(ended)],
   }),
   world({
     name: 'transaction × transaction on one block, with split transactions',

@@ -1,4 +1,4 @@
-import type { History } from '../history.ts';
+import type { Call, History } from '../history.ts';
 import {
   deliveriesOf,
   LOCK_ENDERS,
@@ -14,7 +14,8 @@ export function falseSettlements(history: History): string[] {
   return history.of(...SETTLEMENTS).flatMap((call) => {
     const { delivery, outcome, actor, kind } = call;
     if (delivery === undefined || outcome !== 'done') return [];
-    if (delivery.session === undefined && lastsUntil(history, delivery) <= call.startAt) {
+    const isOver = delivery.session === undefined && lastsUntil(history, delivery) <= call.startAt;
+    if (isOver && !isRepeat(history, call)) {
       return [`${actor}: ${kind} of ${delivery.tag} succeeded after its lock had expired.`];
     }
     const later = deliveriesOf(history).find(
@@ -43,6 +44,18 @@ export function falseSettlements(history: History): string[] {
       (other) => `${actor}: ${kind} of ${delivery.tag} succeeded after ${other.kind} had.`,
     );
   });
+}
+
+/** Whether it is a transaction that an earlier attempt may have carried out, whose answer it then gets. */
+function isRepeat(history: History, call: Call): boolean {
+  return history
+    .of('transact')
+    .some(
+      ({ delivery, outcome, start }) =>
+        delivery?.lockToken === call.delivery?.lockToken &&
+        outcome !== 'refused' &&
+        start < call.start,
+    );
 }
 
 /** A settlement is not refused for a lost lock if nothing can have ended the lock. */
