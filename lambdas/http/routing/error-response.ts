@@ -64,8 +64,8 @@ interface Failure {
 }
 
 /**
- * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
- * of the service: `report` logs it, and the response is a 500 that does not reveal it.
+ * The error handler of an app: a BrokerError becomes a response with its status (semantics #B2). Any other error is a
+ * fault of the service: `report` logs it, and the response is a 500 that does not reveal it.
  */
 export function errorHandler(
   dependencies: ErrorDependencies,

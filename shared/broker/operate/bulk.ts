@@ -20,6 +20,7 @@ export async function deleteMessages(
 ): Promise<number> {
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
+  // The one operation that partitioned entities do not have (semantics #P1).
   if (partitionsOf(entity) > 1) {
     throw invalidOperation(
       `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,

@@ -99,7 +99,10 @@ export async function beginForwarding(
   await sendOn(dependencies, entity, partitions);
 }
 
-/** Forwards due scheduled messages of a topic: its rules decide now, and the copies stay in the same partition. */
+/**
+ * Forwards due scheduled messages of a topic: its rules decide now (semantics #66), and the copies stay in the same
+ * partition.
+ */
 export async function forwardDue(
   dependencies: BrokerDependencies,
   topic: Entity,

@@ -39,7 +39,8 @@ export interface MatchedSubscription {
 export type Arrival = 'sent' | 'forwarded';
 
 /**
- * Matches messages that arrive at a topic with the rules of its subscriptions. Throws NoMatchingSubscription;
+ * Matches messages that arrive at a topic with the rules of its subscriptions. A message that none wants is dropped
+ * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7). Throws NoMatchingSubscription;
  * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for
  * them.
  */

@@ -184,7 +184,7 @@ function requireCommonSettings(settings: {
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that only a creation can set (semantics #139). */
+/** The settings that only a creation can set (semantics #139, #P2). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;

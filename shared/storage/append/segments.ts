@@ -17,9 +17,9 @@ export interface Run {
 }
 
 /**
- * Splits messages by due time and session, because a block has one of each; messages that are due already are active.
- * With sessions, messages are numbered session by session, which keeps blocks full, unless `inOrder` requires the order
- * of the batch; only the order within a session matters to receivers.
+ * Splits messages by due time and session, because a block has one of each; messages that are due already are active
+ * (semantics #65). With sessions, messages are numbered session by session, which keeps blocks full, unless `inOrder`
+ * requires the order of the batch; only the order within a session matters to receivers.
  */
 export function toRuns(
   log: Log,

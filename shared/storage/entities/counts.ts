@@ -51,6 +51,7 @@ export class DynamoCounts implements EntityCounts {
     );
   }
 
+  /** Counts all partitions together (semantics #P12). */
   async #ofEntity(entity: Entity): Promise<MessageCounts> {
     const { description } = entity;
     const partitions = partitionNumbers(entity);

@@ -129,7 +129,10 @@ export function parseBlockSortKey(fullKey: string): { section: BlockSection; seq
   return { section: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
 }
 
-/** The first and last sort key under which blocks can be received in order. */
+/**
+ * The first and last sort key under which blocks can be received in order; scheduled and deferred ones lie behind
+ * (semantics #64, #67).
+ */
 export const FIRST_BLOCK = 'b';
 export const LAST_BLOCK = 'bg';
 /** Sorts after the blocks of all sections of a log. */

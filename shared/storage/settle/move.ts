@@ -54,7 +54,8 @@ export interface Removal {
 
 /**
  * Moves messages within an entity, out of one block and into new blocks, in one transaction, so that a crash neither
- * loses nor duplicates one. They keep their sequence numbers. `block` may be an old image; the conditions decide.
+ * loses nor duplicates one (semantics #A17). They keep their sequence numbers (semantics M11). `block` may be an old
+ * image; the conditions decide.
  */
 export async function moveOut(
   context: StoreContext,

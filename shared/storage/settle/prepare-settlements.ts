@@ -150,7 +150,7 @@ export function releaseOf(
   };
 }
 
-/** The delivery count after a settlement: the current delivery was counted at its claim. */
+/** The delivery count after a settlement: the current delivery was counted at its claim (semantics M14, #71). */
 function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
   const isUncounted =
     action.kind === 'deadLetter' || (action.kind === 'abandon' && action.isUncounted === true);
