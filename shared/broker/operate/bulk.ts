@@ -84,7 +84,7 @@ function resubmittedTo(log: Log): Log {
 /** Tries while other processes purge or change the same entity. */
 const PURGE_TRIES_MAX = 10;
 
-/** Empties a sub-queue; see `Broker.purge`. */
+/** Empties a sub-queue (semantics L15); see `Broker.purge`. */
 export async function purge(dependencies: BrokerDependencies, path: EntityPath): Promise<void> {
   await findReceivable(dependencies, path);
   for (let tries = 1; ; tries++) {

@@ -17,8 +17,9 @@ import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 const AT_ONCE = 4;
 
 /**
- * Shows messages; see `Broker.peek`. It locks nothing and counts no delivery. In a dead-letter queue it first moves in
- * messages of the main queue whose last lock expired (semantics D2).
+ * Shows messages of one sub-queue (semantics #75); see `Broker.peek`. It locks nothing and counts no delivery
+ * (semantics #74). In a dead-letter queue it first moves in messages of the main queue whose last lock expired
+ * (semantics D2).
  */
 export async function peek(
   dependencies: BrokerDependencies,

@@ -31,7 +31,7 @@ export interface OutgoingMessage {
 type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
 
 /**
- * The key by which messages keep their order, and without which they have none (semantics P18): the session id, else
+ * The key by which messages of a partitioned entity keep their order (semantics P18): the session id, else
  * the partition key. An empty session id has precedence over a partition key only in an entity that requires sessions.
  */
 export function orderingKeyOf(

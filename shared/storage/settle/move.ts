@@ -203,7 +203,7 @@ function firstOf(move: MoveOut): number {
   return Math.min(...move.slots.map(({ number }) => number));
 }
 
-/** Merges overlays; for each name the later value wins. */
+/** Merges overlays; for each name the later value wins (semantics #12). */
 export function mergeOverlays(old: Uint8Array | undefined, added: Overlay): Uint8Array | undefined {
   const before = decodeOverlay(old);
   const properties = packProperties({ ...before.properties, ...added.properties });

@@ -93,7 +93,10 @@ async function prepareChanges(
   return await prepareMove(context, log, block, joinDeadLetters(moves), changes);
 }
 
-/** Why an abandoned message does not become available again: its deliveries are used up, or it has expired. */
+/**
+ * Why an abandoned message does not become available again: its deliveries are used up, or it has expired
+ * (semantics #46). A deferral is possible even then (semantics #B13).
+ */
 function endReasonOf(
   block: Block,
   { token, action }: HeldChange,
@@ -108,7 +111,7 @@ function endReasonOf(
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
 }
 
-/** A message alone in its block need not move to change its properties or to be deferred again. */
+/** A message alone in its block need not move to change its properties or to be deferred again (semantics #69). */
 function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: number): boolean {
   if (block.slots.size > 1 || endReasonOf(block, one, policy, now) !== undefined) return false;
   if (one.action.kind === 'abandon') return true;
@@ -136,7 +139,9 @@ function changeInPlace(
   };
 }
 
-/** The change of a slot whose message stays in its block. */
+/**
+ * The change of a slot whose message stays in its block, and stays back after an abandon with a delay (semantics L4).
+ */
 export function releaseOf(
   action: HeldChange['action'],
   { isDeadLetter }: SlotRules,
@@ -207,7 +212,7 @@ function moveOutOf(
   switch (action.kind) {
     case 'deadLetter':
       return {
-        // Dead-lettering by the receiver is not a failed delivery.
+        // Into the dead-letter queue, with a reason (semantics #B12). This is not a failed delivery (semantics M14).
         slots: leaving({ deliveries, ...kept }),
         to: policy.deadLetterLog,
         section: 'live',
@@ -253,7 +258,7 @@ function fingerprint(overlay: Overlay): string {
   );
 }
 
-/** The changes that a settlement makes to the properties of messages that it moves. */
+/** The changes that a settlement makes to the properties of a message (semantics #12, #13). */
 export function overlayOf(action: HeldChange['action']): Overlay {
   if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };
   const properties = action.properties ?? {};
