@@ -272,8 +272,8 @@ function actionOf(state: Outcome): SettlementAction {
 }
 
 /**
- * Its info becomes properties (semantics L18); reason and description are in them, or those of the error
- * (semantics L19).
+ * The settlement of `rejected`: the info becomes properties (semantics L18); the reason and the description are among
+ * them, or else those of the error (semantics L19).
  */
 function deadLetter(error: Extract<Outcome, { kind: 'rejected' }>['error']): SettlementAction {
   const { properties } = toProperties(error?.info);

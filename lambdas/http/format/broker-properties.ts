@@ -34,7 +34,7 @@ const TEXTS = [
   ['ViaPartitionKey', 'viaPartitionKey', 'id'],
 ] as const;
 
-/** The printed value of an unlimited time to live: the largest .NET TimeSpan, in seconds. */
+/** The printed value of an unlimited time to live: the largest .NET TimeSpan, in seconds (semantics #58). */
 const UNLIMITED_SECONDS = '922337203685.47754';
 
 /**

@@ -126,6 +126,7 @@ function sendingOn(
   return async (batch) => {
     const copies = batch.copies.map(change);
     const batches = await forward(dependencies, source, destination, copies, owner.partition);
+    // The time to live counts anew at the destination (semantics V3).
     const enqueuedAt = dependencies.clock.now();
     await dependencies.messages.publish({ owner, batches, enqueuedAt, source: batch.source });
   };

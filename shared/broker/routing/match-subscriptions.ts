@@ -66,9 +66,9 @@ export async function matchArriving(
 }
 
 /**
- * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message has the same number
- * in every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its
- * own.
+ * Evaluates the rules of all subscriptions for each message (semantics T3), before anything is written
+ * (semantics T2, T4). A message has the same number in every subscription that gets it unchanged; if a subscription
+ * gets several copies of one, each has a number of its own.
  */
 async function matchSubscriptions(
   dependencies: BrokerDependencies,
@@ -129,7 +129,7 @@ function toCopies(
   message: Message,
   first: bigint,
 ): { readonly copies: readonly Copy[]; readonly failures: readonly Copy[] } {
-  // A message on which several rules failed becomes one dead letter.
+  // A message on which several rules failed becomes one dead letter, or nothing (semantics #113).
   const [failure] = deadLetteringOnFilterEvaluationExceptions ? failures : [];
   return {
     copies: copies.map((copy, i) => ({ sequence: first + BigInt(i), message: copy.message })),

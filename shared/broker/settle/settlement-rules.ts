@@ -38,7 +38,7 @@ function requireLength(name: string, value: string | undefined): void {
   );
 }
 
-/** The refusal of an abandon with a delay in a session. */
+/** The refusal of an abandon with a delay in a session (semantics S6). */
 export function noDelayInSession(): BrokerError {
   return invalidOperation(
     'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',

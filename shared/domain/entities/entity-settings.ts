@@ -180,6 +180,7 @@ function requireCommonSettings(settings: {
 }): void {
   const { defaultTimeToLiveMs = Infinity, autoDeleteOnIdleMs = Infinity } = settings;
   requireDuration('defaultMessageTimeToLive', defaultTimeToLiveMs, LIMITS.defaultTimeToLiveMsMin);
+  // At least 5 minutes (semantics #A18, #141).
   requireDuration('autoDeleteOnIdle', autoDeleteOnIdleMs, LIMITS.autoDeleteOnIdleMsMin);
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }

@@ -78,6 +78,7 @@ export async function packRuns(
 ): Promise<readonly PackedRun[]> {
   const packed: PackedRun[] = [];
   for (const { to, dueAt, cuts } of runs) {
+    // The time to live of a scheduled message counts from its time (semantics #A9).
     const blocks = await packBlocks(to, cuts, dueAt ?? now, packing);
     packed.push(...blocks.map((block) => ({ to, dueAt, ...block })));
   }

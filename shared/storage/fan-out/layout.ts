@@ -133,7 +133,7 @@ function partOf({ batch, copies }: Portion, enqueuedAt: number): Part {
   return { batch, messages, slots, first };
 }
 
-/** The end of the message's own time to live, limited by the entity's (semantics #A10). */
+/** The end of the message's own time to live, limited by the entity's (semantics #A10, V3). */
 function expiryOf(
   { timeToLiveMs }: Message,
   { timeToLiveMsMax = Number.POSITIVE_INFINITY }: LogBatch,

@@ -41,7 +41,10 @@ export function logName(log: Log): string {
   return `${logKey(log)}${sessionPrefix(log)}`;
 }
 
-/** What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. */
+/**
+ * What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. Different for each
+ * session id (semantics #97).
+ */
 export function sessionPrefix({ sessionId }: Pick<Log, 'sessionId'>): string {
   if (sessionId === undefined) return '';
   return `/${sessionId.replaceAll(/[~/]/g, (letter) => (letter === '~' ? '~0' : '~1'))}/`;

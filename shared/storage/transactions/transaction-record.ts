@@ -9,7 +9,7 @@ import type { StoreContext } from '../store-context.ts';
 
 /**
  * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats
- * the request gets the same answer.
+ * the request gets the same answer (semantics U5).
  *
  *     h  fingerprint of the request      x   until when it is kept, epoch ms
  *     o  outcomes, JSON                  gc  the same in seconds, for the table's own expiry
@@ -46,8 +46,8 @@ async function read(
 }
 
 /**
- * Reads whether another attempt was carried out. After a lost lock it also prevents later attempts. Throws
- * ServiceTimeout if the read fails, since the outcome is then unknown.
+ * Reads whether another attempt was carried out. After a lost lock it also prevents later attempts (semantics U5).
+ * Throws ServiceTimeout if the read fails, since the outcome is then unknown.
  */
 export async function resolveTransaction(
   context: StoreContext,
