@@ -109,6 +109,7 @@ export class IncomingLink extends Link {
   #settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
     this.#withoutOutcome -= deliveries.length;
     if (!this.isOpen) return;
+    // What the sender settled beforehand gets no outcome, not even a refusal (semantics #B4).
     for (const { first, last } of idRanges(deliveries.filter(({ settled }) => !settled))) {
       this.host.send({ kind: 'disposition', role: 'receiver', first, last, settled: true, state });
     }

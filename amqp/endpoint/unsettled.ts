@@ -12,7 +12,10 @@ export interface Unsettled extends OutgoingDelivery {
   readonly link: OutgoingLink;
 }
 
-/** The unsettled deliveries of one session. They count as memory of the connection. */
+/**
+ * The unsettled deliveries of one session; no other session can settle them (semantics #17). They count as memory of
+ * the connection.
+ */
 export class UnsettledDeliveries {
   readonly #limits: ConnectionLimits;
   readonly #byId = new Map<number, Unsettled>();

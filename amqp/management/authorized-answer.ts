@@ -52,7 +52,7 @@ const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'enumerate-rules': { run: enumerateRules, rights: ['Manage', 'Listen'] },
 };
 
-/** Operations whose effect a transaction could not roll back. */
+/** Operations whose effect a transaction could not roll back (semantics U16, S10). */
 const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'batch-delete-messages',
   'cancel-scheduled-message',
@@ -61,7 +61,10 @@ const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'remove-rule',
 ]);
 
-/** Operations that take effect outside the transaction of their request: their refusal does not make it fail. */
+/**
+ * Operations that take effect outside the transaction of their request (semantics U16): their refusal does not make it
+ * fail.
+ */
 const OUTSIDE_TRANSACTIONS: ReadonlySet<string> = new Set([
   'renew-lock',
   'renew-session-lock',

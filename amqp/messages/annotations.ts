@@ -14,7 +14,9 @@ export const ANNOTATION = {
 
 export const LOCK_TOKEN = 'x-opt-lock-token';
 
-/** Not kept as sent: fields of `Message`, or read-only ones, ignored as in `BrokerProperties` over HTTP. */
+/**
+ * Not kept as sent: fields of `Message`, or read-only ones, ignored as in `BrokerProperties` over HTTP (semantics M9).
+ */
 export const BROKER_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
 
 /** The same for delivery annotations. */

@@ -32,7 +32,7 @@ const SESSION_FILTER = 'com.microsoft:session-filter';
 const TIMEOUT = 'com.microsoft:timeout';
 /** The position of filters in a source (part 3.5.3 of the standard). */
 const FILTERS = 7;
-/** The longest, and default, wait for the next available session (semantics W14). */
+/** The longest, and default, wait for the next available session (semantics W14, #89). */
 const ACCEPT_MS_MAX = 60_000;
 /** The Unix epoch in .NET ticks: steps of 100 ns since the year 1. */
 const TICKS_AT_EPOCH = 621_355_968_000_000_000n;

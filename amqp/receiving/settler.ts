@@ -86,7 +86,9 @@ export class Settler {
     this.#sessionId = sessionId;
   }
 
-  /** Handles a disposition of the peer. Without an outcome it does nothing: the message's lock expires. */
+  /**
+   * Handles a disposition of the peer. Without an outcome it does nothing: the message's lock expires (semantics L19).
+   */
   add(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
@@ -253,7 +255,7 @@ export function lockTokenOf(tag: Uint8Array): string {
   return guidText(swapGuid(tag));
 }
 
-/** Returns the settlement that an outcome requests (semantics L17). */
+/** Returns the settlement that an outcome requests (semantics L17, L18, L20). */
 function actionOf(state: Outcome): SettlementAction {
   switch (state.kind) {
     case 'accepted':
@@ -269,6 +271,10 @@ function actionOf(state: Outcome): SettlementAction {
   }
 }
 
+/**
+ * The settlement of `rejected`: the info becomes properties (semantics L18); the reason and the description are among
+ * them, or else those of the error (semantics L19).
+ */
 function deadLetter(error: Extract<Outcome, { kind: 'rejected' }>['error']): SettlementAction {
   const { properties } = toProperties(error?.info);
   const { DeadLetterReason, DeadLetterErrorDescription, ...others } = properties;

@@ -9,7 +9,7 @@ const UNTRIED: SettlementAction = { kind: 'abandon', isUncounted: true };
 /** For a message that cannot be encoded: it counts as a delivery, or it would be received again forever. */
 const FAILED: SettlementAction = { kind: 'abandon' };
 
-/** Returns messages to their queue that were locked for a link and never sent on it. */
+/** Returns messages to their queue that were locked for a link and never sent on it (semantics #17). */
 export class UnsentMessages {
   readonly #context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>;
   readonly #path: EntityPath;

@@ -62,8 +62,8 @@ interface Group {
 class NoMemory extends Error {}
 
 /**
- * Stores the deliveries of a link, in order. Deliveries that arrive during a write share the next one. Each
- * delivery gets its own outcome, which is sent once its messages are durable.
+ * Stores the deliveries of a link, in order. Deliveries that arrive during a write share the next one. Each delivery
+ * gets its own outcome, which is sent once its messages are durable (semantics #B1, #B3).
  */
 export class DeliveryWriter {
   readonly #context: ClientContext;

@@ -48,7 +48,7 @@ export interface MappedError extends ErrorInfo {
 
 /**
  * Maps a thrown error to the condition, status and description for the client. The description carries a
- * tracking id, which is also in the log (semantics W29, #157). An unexpected error is reported as a fault, and the
+ * tracking id, which is also in the log (semantics W29, #157, #B2). An unexpected error is reported as a fault, and the
  * client gets no details of it. `address` = the entity, for the description.
  */
 export function mapError(

@@ -11,7 +11,7 @@ import { DecodeError } from '../wire/wire-error.ts';
 
 /**
  * Accepts a link to the coordinator, on which the peer declares and discharges transactions (part 4 of the
- * standard). Transactions declared on the link that are open when it ends are rolled back.
+ * standard). Transactions declared on the link that are open when it ends are rolled back (semantics U14).
  */
 export function openCoordinator(context: ClientContext, link: IncomingLink): void {
   const { transactions } = context;

@@ -68,7 +68,7 @@ export interface Enlistment {
 
 /**
  * The open transactions of one connection. Operations are kept in memory, which counts for the connection,
- * until the discharge: then the broker executes all of them or none. A rollback only drops them.
+ * until the discharge: then the broker executes all of them or none (semantics U15). A rollback only drops them.
  *
  * A client may send operations and the discharge without waiting for outcomes (Qpid Proton does). Operations
  * that arrive before the discharge belong to the transaction, so the discharge waits until they are added. If
@@ -160,7 +160,7 @@ export class Transactions {
     const lockToken = operation.kind === 'settle' ? operation.settlement.lockToken : undefined;
     const earlier = lockToken === undefined ? undefined : transaction.settled.get(lockToken);
     if (earlier !== undefined) {
-      // A client may send an outcome, and repeat it when it settles the delivery.
+      // A client may send an outcome, and repeat it when it settles the delivery (semantics U2).
       if (isSameSettlement(earlier, operation)) return;
       throw invalidOperation(
         'A transaction settles a message only once. An earlier operation settles this one already.',

@@ -18,7 +18,10 @@ export async function findEntity(
   return entity;
 }
 
-/** The queue or subscription that a path names. Throws MessagingEntityNotFound; InvalidOperation for a topic. */
+/**
+ * The queue or subscription that a path names. Throws MessagingEntityNotFound; InvalidOperation for a topic
+ * (semantics T8).
+ */
 export async function findReceivable(
   dependencies: BrokerDependencies,
   path: EntityPath,
@@ -33,7 +36,7 @@ export async function findReceivable(
 
 /**
  * A subscription with the default time to live of its topic if that is the smaller one (semantics #A14). A use of a
- * subscription is also a use of its topic.
+ * subscription is also a use of its topic (semantics V6).
  */
 async function underItsTopic(
   dependencies: BrokerDependencies,

@@ -2,8 +2,8 @@ import { argumentError } from './broker-error.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
- * Durations on the wire. In the code a duration is a number of ms, and `undefined` means unlimited, which the
- * wire writes as the largest .NET TimeSpan.
+ * Durations on the wire. In the code a duration is a number of ms, and `undefined` means unlimited, which the wire
+ * writes as the largest .NET TimeSpan (semantics #58).
  */
 
 export const UNLIMITED_TEXT = 'P10675199DT2H48M5.4775807S';

@@ -17,9 +17,9 @@ type CompiledStatement = (context: Context) => FilterInput;
 const CACHE = new SourceCache<readonly CompiledStatement[]>();
 
 /**
- * Runs an action and returns the changed message; `input` stays unchanged. Statements run in order and see
- * the changes of earlier ones (semantics R21). Throws FilterError: with the name RuleActionException if a
- * statement fails, with the name FilterException if the text is not a valid action.
+ * Runs an action and returns the changed message; `input` stays unchanged (semantics #116). Statements run in order and
+ * see the changes of earlier ones (semantics R21). Throws FilterError: with the name RuleActionException if a statement
+ * fails, with the name FilterException if the text is not a valid action.
  */
 export function applyAction(
   action: RuleAction,

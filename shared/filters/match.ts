@@ -33,9 +33,9 @@ export interface RuleMatch {
 /**
  * Decides which copies of a message a subscription gets (semantics #101, #102). All matching rules without an
  * action make one plain copy together. Each matching rule with an action makes a copy of its own, which the
- * action changes and the user property RuleName marks. Without rules there are no copies. A rule that fails
- * is reported in `failures`, and the other rules still match; FilterError is not thrown. Once there is a
- * plain copy, further rules without an action are not evaluated, as with OR.
+ * action changes and the user property RuleName marks. Without rules there are no copies (semantics #103). A rule that
+ * fails is reported in `failures`, and the other rules still match (semantics T10); FilterError is not thrown. Once
+ * there is a plain copy, further rules without an action are not evaluated, as with OR.
  */
 export function matchRules(
   rules: readonly Rule[],

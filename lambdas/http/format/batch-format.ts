@@ -27,7 +27,9 @@ export function isBatchContentType(contentType: string | null): boolean {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() === BATCH_CONTENT_TYPE;
 }
 
-/** Parses a batch. One invalid message refuses the whole batch. Throws ArgumentError, InvalidOperation. */
+/**
+ * Parses a batch. One invalid message refuses the whole batch (semantics #149). Throws ArgumentError, InvalidOperation.
+ */
 export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
   return readBatch(parseExactJson(bytes, 'The batch'));
 }

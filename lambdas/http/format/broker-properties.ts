@@ -34,13 +34,13 @@ const TEXTS = [
   ['ViaPartitionKey', 'viaPartitionKey', 'id'],
 ] as const;
 
-/** The printed value of an unlimited time to live: the largest .NET TimeSpan, in seconds. */
+/** The printed value of an unlimited time to live: the largest .NET TimeSpan, in seconds (semantics #58). */
 const UNLIMITED_SECONDS = '922337203685.47754';
 
 /**
  * Reads the keys that a sender may set from JSON that `parseExactJson` parsed. `null` counts as absent;
- * unknown and read-only keys are ignored. Throws ArgumentError, and InvalidOperation where the PartitionKey
- * differs from the SessionId.
+ * unknown and read-only keys are ignored (semantics M9). Throws ArgumentError, and InvalidOperation where the
+ * PartitionKey differs from the SessionId.
  */
 export function readBrokerProperties(json: unknown): SystemProperties {
   if (json === undefined || json === null) return {};

@@ -12,7 +12,7 @@ export interface Wait {
   readonly shortened: boolean;
 }
 
-/** Reads `timeout`, in whole seconds, limited to `waitMsMax` (semantics H18). Throws ArgumentError. */
+/** Reads `timeout`, in whole seconds, limited to `waitMsMax` (semantics H18, #16). Throws ArgumentError. */
 export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
   if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
     throw argumentError(

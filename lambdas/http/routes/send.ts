@@ -42,6 +42,7 @@ export function sendRoutes(dependencies: HttpDependencies): Hono {
         : [readSingleMessage(headers, body)];
       await dependencies.broker.send(path, messages);
     });
+    // The messages are durable now; the answer has no sequence number (semantics #B1).
     return c.body(null, 201);
   });
   serve(app, dependencies, 'schedule', async (c, path) => {

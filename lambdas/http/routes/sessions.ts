@@ -25,6 +25,7 @@ export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
       ...(wait.ms === 0 ? {} : { beforeAttempt: confirmRight, signal: c.req.raw.signal }),
       sessionId,
     });
+    // No session came in time (semantics #89).
     if (lock === undefined) return c.body(null, 204, retryHeaders(wait));
     return jsonAnswer(c, printLock(lock), 201);
   });

@@ -66,7 +66,7 @@ interface Failure {
 /**
  * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
  * of the service: `report` logs it, and the response is a 500 that does not reveal it. Each has a tracking id
- * (semantics #157).
+ * (semantics #157, #B2).
  */
 export function errorHandler(
   dependencies: ErrorDependencies,

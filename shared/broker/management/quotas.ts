@@ -22,7 +22,7 @@ export async function requireRoomInNamespace(
     throw exceeded('40300', 'Queue or Topic', have.total, entitiesPerNamespace);
   }
   if (partitioned && have.partitioned >= partitionedEntitiesPerNamespace) {
-    // The service's own spelling, which clients may search for.
+    // The service's own spelling, which clients may search for (semantics Q6).
     const type = 'EnablePartioning == true';
     throw exceeded('40300', type, have.partitioned, partitionedEntitiesPerNamespace);
   }

@@ -106,7 +106,7 @@ export class RuleManagement {
   }
 }
 
-/** The first rule of a subscription: the client's, or one that matches every message. */
+/** The first rule of a subscription: the client's, or one that matches every message (semantics #100). */
 export function firstRule(input: RuleInput | undefined): RuleInput {
   const rule: RuleInput = input ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
   requireRule(rule);

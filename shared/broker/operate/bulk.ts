@@ -20,6 +20,7 @@ export async function deleteMessages(
 ): Promise<number> {
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
+  // The one operation that partitioned entities do not have (semantics #P1).
   if (partitionsOf(entity) > 1) {
     throw invalidOperation(
       `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,
@@ -83,7 +84,7 @@ function resubmittedTo(log: Log): Log {
 /** Tries while other processes purge or change the same entity. */
 const PURGE_TRIES_MAX = 10;
 
-/** Empties a sub-queue; see `Broker.purge`. */
+/** Empties a sub-queue (semantics L15); see `Broker.purge`. */
 export async function purge(dependencies: BrokerDependencies, path: EntityPath): Promise<void> {
   await findReceivable(dependencies, path);
   for (let tries = 1; ; tries++) {

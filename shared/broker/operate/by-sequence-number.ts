@@ -40,6 +40,7 @@ export async function receiveDeferred(
   requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, session?.sessionId);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  // Only the holder of a session receives its deferred messages (semantics S7).
   const held = session && (await heldSession(dependencies, entity, path, session));
   if (held !== undefined && held.log.partition !== log.partition) throw notInSession();
   return await dependencies.messages.receiveDeferred(held?.log ?? log, {

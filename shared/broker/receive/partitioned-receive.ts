@@ -43,7 +43,9 @@ export class PartitionedReceive {
     this.#someAt = dependencies.monotonicNow();
   }
 
-  /** Claims messages once. A failure of one partition is thrown only if the others have no messages. */
+  /**
+   * Claims messages once. A failure of one partition is thrown only if the others have no messages (semantics #P13).
+   */
   async claim(entity: Receivable, which: OtherPartitions): Promise<readonly ReceivedMessage[]> {
     this.#asked.clear();
     if (partitionsOf(entity) === 1) return await this.#claimFrom(entity, 0);

@@ -17,8 +17,9 @@ import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 const AT_ONCE = 4;
 
 /**
- * Shows messages; see `Broker.peek`. It locks nothing and counts no delivery. In a dead-letter queue it first moves in
- * messages of the main queue whose last lock expired (semantics D2).
+ * Shows messages of one sub-queue (semantics #75); see `Broker.peek`. It locks nothing and counts no delivery
+ * (semantics #74). In a dead-letter queue it first moves in messages of the main queue whose last lock expired
+ * (semantics D2).
  */
 export async function peek(
   dependencies: BrokerDependencies,
@@ -40,8 +41,8 @@ export async function peek(
   const max = Math.min(maxMessages, LIMITS.peekMessages);
   const shown: StoredMessage[] = [];
   let bytesLeft: number = LIMITS.peekBytes;
-  // In order of sequence numbers, whose highest bits are the partition, so that a client that continues after the
-  // last number misses nothing. The first partition usually has enough; further ones are usually empty.
+  // In order of sequence numbers, whose highest bits are the partition, so that a client that continues after the last
+  // number misses nothing (semantics #P14). The first partition usually has enough; further ones are usually empty.
   let partitions = partitionNumbers(entity).slice(from.partition);
   for (let atOnce = 1; partitions.length > 0; atOnce = AT_ONCE) {
     const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };

@@ -73,6 +73,7 @@ async function lookAndWait(
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
       await tryForward(dependencies, entity, partitions.asked);
     }
+    // One message is enough: a receive does not wait for more (semantics #19).
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();
     await wait.pause(changesAt(dependencies, entity, path));

@@ -99,7 +99,10 @@ export async function beginForwarding(
   await tryForward(dependencies, entity, partitions);
 }
 
-/** Forwards due scheduled messages of a topic: its rules decide now, and the copies stay in the same partition. */
+/**
+ * Forwards due scheduled messages of a topic: its rules decide now (semantics #66), and the copies stay in the same
+ * partition.
+ */
 export async function forwardDue(
   dependencies: BrokerDependencies,
   topic: Entity,
@@ -123,6 +126,7 @@ function forwarderTo(
   return async (batch) => {
     const copies = batch.copies.map(change);
     const batches = await forward(dependencies, source, destination, copies, owner.partition);
+    // The time to live counts anew at the destination (semantics V3).
     const enqueuedAt = dependencies.clock.now();
     await dependencies.messages.publish({ owner, batches, enqueuedAt, source: batch.source });
   };

@@ -39,7 +39,8 @@ export interface MatchedSubscription {
 export type Arrival = 'sent' | 'forwarded';
 
 /**
- * Matches messages that arrive at a topic with the rules of its subscriptions. Throws NoMatchingSubscription;
+ * Matches messages that arrive at a topic with the rules of its subscriptions. A message that none wants is dropped
+ * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7). Throws NoMatchingSubscription;
  * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for
  * them.
  */
@@ -65,9 +66,9 @@ export async function matchArriving(
 }
 
 /**
- * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message has the same number
- * in every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its
- * own.
+ * Evaluates the rules of all subscriptions for each message (semantics T3), before anything is written
+ * (semantics T2, T4). A message has the same number in every subscription that gets it unchanged; if a subscription
+ * gets several copies of one, each has a number of its own.
  */
 async function matchSubscriptions(
   dependencies: BrokerDependencies,
@@ -129,7 +130,7 @@ function toCopies(
   message: Message,
   first: bigint,
 ): { readonly copies: readonly Copy[]; readonly failures: readonly Copy[] } {
-  // A message on which several rules failed becomes one dead letter.
+  // A message on which several rules failed becomes one dead letter, or nothing (semantics #113).
   const [failure] = deadLetteringOnFilterEvaluationExceptions ? failures : [];
   return {
     copies: copies.map((copy, i) => ({ sequence: first + BigInt(i), message: copy.message })),

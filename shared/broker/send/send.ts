@@ -45,7 +45,7 @@ export async function send(
   }
 }
 
-/** Throws InvalidOperation for a path that messages cannot be sent to (semantics #C3, #31). */
+/** Throws InvalidOperation for a path that messages cannot be sent to (semantics #C3, #31, M18). */
 export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw invalidOperation(
@@ -130,7 +130,7 @@ export function storesSentMessages({ description }: Entity): boolean {
 
 /**
  * Publishes the messages of a topic, or of a queue that forwards, at once. Scheduled messages wait in the entity, since
- * their destinations are decided when they come due (semantics F6). Returns the numbers of the scheduled ones.
+ * their destinations are decided when they come due (semantics F6, #66). Returns the numbers of the scheduled ones.
  */
 async function distribute(
   dependencies: BrokerDependencies,
@@ -175,7 +175,7 @@ function storedInPart(cause: unknown): never {
   );
 }
 
-/** Throws QuotaExceeded if the messages would exceed the size limit of the entity. */
+/** Throws QuotaExceeded if the messages would exceed the size limit of the entity (semantics M18, #159). */
 async function requireQuota(
   dependencies: BrokerDependencies,
   entity: Entity,
@@ -197,8 +197,8 @@ async function requireQuota(
 const ID_PREFIX_BYTES = 12;
 
 /**
- * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their random part and are
- * numbered, which compresses well.
+ * Gives each message without a MessageId one of 32 hex digits (semantics #20). Those of a batch share their random part
+ * and are numbered, which compresses well.
  */
 function withIdentity(random: RandomSource, outgoing: readonly OutgoingMessage[]): Message[] {
   let prefix: string | undefined;

@@ -36,6 +36,7 @@ export function requireSessionFits(
   path: EntityPath,
   sessionId: string | undefined,
 ): void {
+  // A dead-letter queue has no sessions (semantics #37).
   const isBySession = path.subQueue === 'main' && requiresSession(entity);
   if (isBySession && sessionId === undefined) throw sessionRequired();
   if (!isBySession && sessionId !== undefined) throw sessionsNotSupported();
@@ -58,7 +59,10 @@ export function sessionPolicy(entity: Receivable, log: Log, session: SessionLock
   return { ...policy, rules: { ...policy.rules, session } };
 }
 
-/** The log and policy of a session whose lock the caller holds. Throws InvalidOperation, SessionLockLost. */
+/**
+ * The log and policy of a session whose lock the caller holds; no other can receive from it (semantics #92). Throws
+ * InvalidOperation, SessionLockLost.
+ */
 export async function heldSession(
   dependencies: BrokerDependencies,
   entity: Receivable,

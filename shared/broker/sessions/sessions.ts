@@ -69,7 +69,7 @@ async function acceptNext(
   }
 }
 
-/** Asks one partition after the other from a random start, so that none is preferred. */
+/** Asks one partition after the other from a random start, so that none is preferred (semantics #87). */
 async function acceptInAny(
   dependencies: BrokerDependencies,
   entity: Receivable,

@@ -114,7 +114,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       }
     }),
   );
-  // A failed partition must not hide what the others did; the call fails only if all of them fail.
+  // A failed partition must not hide what the others did; the call fails only if all of them fail (semantics #P12).
   const [failure] = failures;
   if (failure !== undefined && failures.length === groups.size) throw failure;
   return items.map(({ lockToken }, index) => ({ lockToken, ...(outcomes[index] as Outcome) }));

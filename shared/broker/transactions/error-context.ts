@@ -1,6 +1,6 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 
-/** Does the part of a transaction that belongs to one operation; a refusal then names that operation. */
+/** Does the part of a transaction that belongs to one operation; a refusal then names that operation (semantics U2). */
 export async function inOperation<Value>(
   operationIndex: number,
   work: () => Value | Promise<Value>,

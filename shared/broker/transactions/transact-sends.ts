@@ -174,6 +174,7 @@ function withFirstHop(message: Message): Message {
   return { ...message, hops: 1 };
 }
 
+/** Throws MessagingEntityNotFound for a destination that does not exist (semantics U9). */
 async function findDestinations(
   dependencies: BrokerDependencies,
   operations: readonly TransactionOperation[],

@@ -166,7 +166,10 @@ async function findSettling(
   };
 }
 
-/** The session of settlements. Throws SessionLockLost unless all messages were received under its current lock. */
+/**
+ * The session of settlements. Throws SessionLockLost unless all messages were received under its current lock
+ * (semantics U13).
+ */
 async function heldSessionOf(
   dependencies: BrokerDependencies,
   entity: Receivable,
@@ -199,6 +202,7 @@ function readSettlement(
   return { operationIndex, token: readToken(entity, lockToken), action };
 }
 
+/** Throws InvalidOperation if two operations name one message (semantics U2). */
 function requireDifferent(settlements: readonly TransactedSettlement[]): void {
   const seen = new Set<string>();
   for (const { token, operationIndex } of settlements) {

@@ -82,7 +82,8 @@ export function expiryOf(block: Block, slot: Slot, rules: BlockRules): number | 
 }
 
 /**
- * When a message expires by its own time to live, epoch ms, fixed at its enqueue; `undefined` = it has none.
+ * When a message expires by its own time to live, epoch ms, fixed at its enqueue and in the year 9999 at the latest
+ * (semantics V1); `undefined` = it has none.
  */
 export function ownExpiryOf(block: Block, slot: Slot): number | undefined {
   const expiresAt = slot.expiresAt ?? block.expiresAt;

@@ -1,8 +1,8 @@
 import { lockLost } from '../broker-error.ts';
 
 /**
- * A lock token names the location of its message, so that a settlement needs no read before its write. It has
- * sixteen bytes, written as a GUID:
+ * A lock token names the location of its message, so that a settlement needs no read before its write (semantics L1).
+ * It has sixteen bytes, written as a GUID:
  *
  *     0       section (2 bits), partition (6 bits)
  *     1–6     sequence number of the block
@@ -21,7 +21,8 @@ export interface LockToken {
 
 /**
  * The section of a log that holds a block: `live` = in order of arrival; `returned` = put back next to its old
- * position, by an abandon with properties or by reactivation; `deferred` = deferred; `scheduled` = not due yet.
+ * position, by an abandon with properties or by reactivation (semantics #9); `deferred` = deferred; `scheduled` = not
+ * due yet.
  */
 export type BlockSection = 'live' | 'returned' | 'deferred' | 'scheduled';
 

@@ -101,8 +101,8 @@ export function sessionRequired(): BrokerError {
 }
 
 /**
- * InvalidOperation: a session receiver on an entity or sub-queue without sessions, such as a dead-letter
- * queue.
+ * InvalidOperation: a session receiver on an entity or sub-queue without sessions, such as a dead-letter queue
+ * (semantics #86).
  */
 export function sessionsNotSupported(): BrokerError {
   return invalidOperation(

@@ -8,8 +8,9 @@ import { isOfSessionLock, type SessionLockState, wasReleased } from './session.t
  */
 export interface Slot {
   /**
-   * How many deliveries began. The claim counts a delivery, so that the end of a lock needs no write. A claim that
-   * arrives late, after its answer was lost, finds another number and fails; in a session it finds another tag.
+   * How many deliveries began. The claim counts a delivery, so that the end of a lock needs no write (semantics #6). A
+   * claim that arrives late, after its answer was lost, finds another number and fails; in a session it finds another
+   * tag.
    */
   readonly deliveries: number;
   /** How many of these deliveries do not count, since the receiver released the message untried. */
@@ -48,12 +49,13 @@ export type Availability =
   | { readonly kind: 'held'; readonly until: number }
   /** Its deliveries are used up: it must be dead-lettered. */
   | { readonly kind: 'exhausted' }
-  /** Its time to live is over, and no lock protects it. */
+  /** Its time to live is over, and no lock protects it any more (semantics #A16). */
   | { readonly kind: 'expired' };
 
 /**
- * Decides whether a message can be delivered at `now` (epoch ms). A lock ends at `heldUntil` exactly, or when
- * a change of the entity raises the epoch. After `maxDeliveryCount` deliveries there is no other
+ * Decides whether a message can be delivered at `now`, epoch ms (semantics L3). A lock ends at `heldUntil` exactly
+ * (semantics #6), or when a change of the entity raises the epoch. A message expires at `expiresAt` exactly
+ * (semantics #A5), but not under a lock (semantics #A6). After `maxDeliveryCount` deliveries there is no other
  * (semantics #C7, #22, #B9). They are checked before the expiry: a message that fails both goes to the dead-letter
  * queue rather than being dropped (semantics D4).
  */
@@ -70,7 +72,7 @@ export function availability(
   return { kind: 'free' };
 }
 
-/** Whether a lock or a delay makes the message unavailable at `now` (epoch ms). */
+/** Whether a lock or a delay makes the message unavailable at `now`, epoch ms (semantics #3). */
 export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
   const { epoch, session } = rules;
   if (session !== undefined) return isHeldInSession(slot, rules);
@@ -120,8 +122,8 @@ export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotR
 }
 
 /**
- * Deliveries that ended without success, the delivery-count of AMQP. The current delivery is not included. In
- * a dead-letter queue the number never grows (semantics #28).
+ * Deliveries that ended without success, the delivery-count of AMQP. The current delivery is not included
+ * (semantics #10). In a dead-letter queue the number never grows (semantics #28).
  */
 export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): number {
   const underWay = !rules.isDeadLetter && slot.tag !== undefined && isHeld(slot, rules, now);

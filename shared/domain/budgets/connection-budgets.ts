@@ -54,13 +54,13 @@ export const CONNECTION_BUDGETS = {
   incomingBytesMin: 64 * KB,
   /** Fraction of the process's free memory that a connection's received messages without an outcome may take. */
   incomingShareOfFree: 0.25,
-  /** Memory of open transactions. */
+  /** Memory of open transactions (semantics U17). */
   transactionBytes: 16 * MB,
-  /** Open transactions. */
+  /** Open transactions (semantics U17). */
   transactions: 100,
   /** Operations of one open transaction; the broker's own limit is lower. */
   transactionOperations: 1000,
-  /** Time that a transaction may be open, from its declaration on, ms. */
+  /** Time that a transaction may be open, from its declaration on, ms (semantics #131). */
   transactionMs: 2 * MINUTE_MS,
   /** One request to the coordinator. */
   transactionRequestBytes: 4 * KB,

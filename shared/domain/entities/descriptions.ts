@@ -26,7 +26,10 @@ export interface AuthorizationRule {
 export interface DeliverySettings {
   readonly lockMs: number;
   readonly requiresSession: boolean;
-  /** The time to live of messages that have none of their own, and the maximum for those that have. */
+  /**
+   * The time to live of messages that have none of their own, and the maximum for those that have. Absent = unlimited
+   * (semantics #A13).
+   */
   readonly defaultTimeToLiveMs?: number;
   readonly deadLetteringOnMessageExpiration: boolean;
   readonly maxDeliveryCount: number;

@@ -183,11 +183,12 @@ function requireCommonSettings(settings: {
 }): void {
   const { defaultTimeToLiveMs = Infinity, autoDeleteOnIdleMs = Infinity } = settings;
   requireDuration('defaultMessageTimeToLive', defaultTimeToLiveMs, LIMITS.defaultTimeToLiveMsMin);
+  // At least 5 minutes (semantics #A18, #141).
   requireDuration('autoDeleteOnIdle', autoDeleteOnIdleMs, LIMITS.autoDeleteOnIdleMsMin);
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that only a creation can set (semantics #139, N11, #82). */
+/** The settings that only a creation can set (semantics #139, N11, #82, #P2). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;

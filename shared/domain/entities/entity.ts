@@ -16,7 +16,10 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   readonly name: string;
   /** Increases with every update, even one that changes nothing, and so ends all locks on the entity's messages. */
   readonly epoch: number;
-  /** By sub-queue, increases with each purge. The log's name contains it, so a purge takes effect at once. */
+  /**
+   * By sub-queue, increases with each purge. The log's name contains it, so a purge takes effect at once
+   * (semantics L15).
+   */
   readonly generations: Readonly<Record<SubQueue, number>>;
   /** Epoch ms. */
   readonly createdAt: number;

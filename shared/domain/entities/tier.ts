@@ -30,7 +30,7 @@ interface TierSettings {
   readonly maxMessageSizeInKilobytes?: number;
 }
 
-/** In Basic both the default and the maximum (semantics #57). */
+/** In Basic both the default and the maximum (semantics #57, #A13). */
 const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
 const PREMIUM_MESSAGE_KILOBYTES = 1024;
 const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;

@@ -2,7 +2,7 @@ import type { Properties } from './property-value.ts';
 
 /** A message as a sender sends it. An absent field was not set by the sender (semantics M2). */
 export interface OutgoingMessage {
-  /** Opaque: the broker and its filters do not read it. */
+  /** Opaque: the broker and its filters do not read it (semantics M1). */
   readonly body: Uint8Array;
   readonly messageId?: string;
   readonly sessionId?: string;
@@ -15,7 +15,7 @@ export interface OutgoingMessage {
   readonly replyTo?: string;
   readonly replyToSessionId?: string;
   readonly to?: string;
-  /** Counted from the enqueue. Absent = the entity's default applies. */
+  /** Belongs to the message (semantics #A1), and is counted from the enqueue. Absent = the entity's default applies. */
   readonly timeToLiveMs?: number;
   /** Epoch ms. An instant in the past means now. */
   readonly scheduledEnqueueAt?: number;
@@ -31,8 +31,8 @@ export interface OutgoingMessage {
 type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
 
 /**
- * The key by which messages keep their order: the session id, else the partition key. An empty session id has
- * precedence over a partition key only in an entity that requires sessions.
+ * The key by which messages of a partitioned entity keep their order (semantics P18): the session id, else
+ * the partition key. An empty session id has precedence over a partition key only in an entity that requires sessions.
  */
 export function orderingKeyOf(
   { sessionId, partitionKey }: OrderingKeys,
@@ -42,7 +42,7 @@ export function orderingKeyOf(
 }
 
 /**
- * Whether session id and partition key of a message contradict each other. An empty one does not count
+ * Whether session id and partition key of a message contradict each other (semantics #134). An empty one does not count
  * (asserted by the live suite of the vendor's JavaScript client, sessionsTests.spec.ts).
  */
 export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): boolean {
@@ -51,7 +51,7 @@ export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): b
 
 /**
  * The partition key that receivers and filters see: the sender's, or the session id if the sender set none
- * (recordings of the vendor's REST client for Node, 2014).
+ * (semantics M6; recordings of the vendor's REST client for Node, 2014).
  */
 export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
   return partitionKey || sessionId || partitionKey;
@@ -71,7 +71,7 @@ export interface Message extends OutgoingMessage {
 /** The state that clients see. Locked and expired messages have no state of their own (semantics M15). */
 export type MessageState = 'Active' | 'Deferred' | 'Scheduled';
 
-/** A message as a receive or a peek returns it. */
+/** A message as a receive or a peek returns it, with what the broker adds (semantics M9). */
 export interface StoredMessage {
   readonly message: Message;
   /** 64 bits, with the partition in the top 16. */
@@ -95,7 +95,10 @@ export interface LockedMessage extends StoredMessage {
   readonly lockedUntil: number;
 }
 
-/** Lowers a time to live above the entity's default to the default, as the service does (semantics #A10). */
+/**
+ * Lowers a time to live above the entity's default to the default, as the service does (semantics #A10). A shorter one
+ * stays (semantics #52).
+ */
 export function capTimeToLive(message: Message, defaultMs: number | undefined): Message {
   const { timeToLiveMs } = message;
   if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {

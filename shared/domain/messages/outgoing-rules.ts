@@ -11,7 +11,7 @@ import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-lim
 
 /** The checks of messages before an entity accepts them (semantics M3, M5, M16). */
 
-/** Throws MessageSizeExceeded for a batch with too many messages. */
+/** Throws MessageSizeExceeded for a batch with too many messages (semantics M22). */
 export function requireBatchFits(messages: number): void {
   if (messages <= LIMITS.batchMessages) return;
   throw messageSizeExceeded(
@@ -21,7 +21,7 @@ export function requireBatchFits(messages: number): void {
 }
 
 /**
- * Checks the messages of one send: ids, times, sizes of messages and batch. Throws ArgumentError,
+ * Checks the messages of one send: ids, times, sizes of messages and batch (semantics M22). Throws ArgumentError,
  * InvalidOperation, MessageSizeExceeded.
  */
 export function requireSendableMessages(
@@ -45,7 +45,8 @@ export function requireSendableMessages(
 }
 
 /**
- * Throws InvalidOperation if a message to an entity that requires sessions has no session id (semantics M17).
+ * Throws InvalidOperation if a message to an entity that requires sessions has no session id (semantics M17, #84). The
+ * empty text is one (semantics M4).
  */
 export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
   if (messages.every(({ sessionId }) => sessionId !== undefined)) return;
@@ -57,7 +58,7 @@ export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
 
 const BAD = { subCode: '40000' } as const;
 
-/** MessageSizeExceeded: a message or batch of `size` bytes is too large. */
+/** MessageSizeExceeded: a message or batch of `size` bytes is too large, so all of it is refused (semantics #158). */
 export function tooLarge(what: 'message' | 'batch', size: number, limit: number): BrokerError {
   return messageSizeExceeded(
     `The ${what} is ${size} bytes long, which is more than the ${limit} bytes that this entity allows.`,
@@ -77,6 +78,7 @@ function requireValid(message: OutgoingMessage): void {
       `PartitionKey '${partitionKey}' and SessionId '${sessionId}' are both set and differ; they must be the same.`,
     );
   }
+  // The bounds of a time to live and of a scheduled time (semantics #59, M20).
   if (timeToLiveMs !== undefined && !(timeToLiveMs > 0)) {
     throw argumentError('TimeToLive must be greater than zero.');
   }

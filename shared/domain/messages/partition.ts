@@ -19,7 +19,7 @@ export function placementKeyOf(message: Keyed, settings: Settings): string | und
 
 /**
  * The common partition key of the messages of one send, which all go to one partition. Throws
- * InvalidOperation if the keys differ, or if only some messages have one (semantics M23).
+ * InvalidOperation if the keys differ, or if only some messages have one (semantics M23, P17).
  */
 export function sharedPlacementKey(
   messages: readonly Keyed[],

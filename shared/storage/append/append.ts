@@ -23,9 +23,9 @@ import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
 /**
  * Stores messages at the end of a log, or among its scheduled ones if they are not due yet. Two round trips: first it
  * takes sequence numbers and writes payload items at the same time; then it writes the blocks, with the deduplication
- * condition, in one write or one transaction. So a send is stored whole or not at all, and a crash leaves only a gap in
- * the numbers or orphaned payload items. Sessions are added to the ready-session index afterwards. Returns the numbers
- * in the order of the messages.
+ * condition, in one write or one transaction. So a send is stored whole or not at all (semantics #149), and a crash
+ * leaves only a gap in the numbers or orphaned payload items. Sessions are added to the ready-session index afterwards.
+ * Returns the numbers in the order of the messages.
  *
  * Throws MessagingEntityNotFound, ArgumentError, DeduplicationRefused, ServiceBusy, ServiceTimeout.
  */

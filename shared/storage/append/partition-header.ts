@@ -40,9 +40,9 @@ export interface TakenNumbers {
 }
 
 /**
- * Takes `count` sequence numbers from the partition's counter (a subscription uses its topic's) and returns the first.
- * One write unit. A send after the deletion of its entity is refused here, even if a cache still has the entity. Throws
- * MessagingEntityNotFound.
+ * Takes `count` sequence numbers from the partition's counter (a subscription uses its topic's) and returns the first
+ * (semantics #60). One write unit. A send after the deletion of its entity is refused here, even if a cache still has
+ * the entity. Throws MessagingEntityNotFound.
  */
 export async function takeNumbers(
   table: Table,

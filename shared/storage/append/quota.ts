@@ -4,10 +4,10 @@ import type { StoreContext } from '../store-context.ts';
 import { readPartitionHeader } from './partition-header.ts';
 
 /**
- * Whether `bytes` more fit into an entity's quota, and an upper bound of its size, bytes. It measures the entity only
- * if the bytes stored since the last measurement could have filled it, so it usually costs nothing, and it misses only
- * what other processes send at this moment. Partitions to which this process never sent are unknown, so it measures as
- * soon as the known partitions could have filled their share.
+ * Whether `bytes` more fit into an entity's quota, and an upper bound of its size, bytes (semantics #159). It measures
+ * the entity only if the bytes stored since the last measurement could have filled it, so it usually costs nothing, and
+ * it misses only what other processes send at this moment. Partitions to which this process never sent are unknown, so
+ * it measures as soon as the known partitions could have filled their share.
  */
 export async function fitsQuota(
   context: StoreContext,

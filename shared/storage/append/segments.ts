@@ -17,9 +17,9 @@ export interface Run {
 }
 
 /**
- * Splits messages by due time and session, because a block has one of each; messages that are due already are active.
- * With sessions, messages are numbered session by session, which keeps blocks full, unless `inOrder` requires the order
- * of the batch; only the order within a session matters to receivers.
+ * Splits messages by due time and session, because a block has one of each; messages that are due already are active
+ * (semantics #65). With sessions, messages are numbered session by session, which keeps blocks full, unless `inOrder`
+ * requires the order of the batch; only the order within a session matters to receivers.
  */
 export function toRuns(
   log: Log,
@@ -78,6 +78,7 @@ export async function packRuns(
 ): Promise<readonly PackedRun[]> {
   const packed: PackedRun[] = [];
   for (const { to, dueAt, cuts } of runs) {
+    // The time to live of a scheduled message counts from its time (semantics #A9).
     const blocks = await packBlocks(to, cuts, dueAt ?? now, packing);
     packed.push(...blocks.map((block) => ({ to, dueAt, ...block })));
   }

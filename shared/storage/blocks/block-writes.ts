@@ -128,7 +128,7 @@ function condition(
       const sameHolder = `${path}.${names.of('t')} = ${values.of({ B: when.tag })}`;
       if (when.now === undefined) return sameHolder;
       const end = `${path}.${names.of('u')}`;
-      // An expired lock is lost even if no receiver has taken the message since.
+      // An expired lock is lost even if no receiver has taken the message since (semantics #8).
       if (effect?.kind !== 'extend') return `${sameHolder} AND ${end} > ${values.number(when.now)}`;
       // And a copy of an earlier renewal that arrives late must not shorten it.
       const [first, last] = [values.number(when.now + 1), values.number(effect.until - 1)];

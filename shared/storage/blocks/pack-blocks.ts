@@ -103,6 +103,7 @@ function freshSlots(
   first: number,
   enqueuedAt: number,
 ): { slots: Map<number, Slot>; expiresAt?: number } {
+  // From here on the time to live is an instant (semantics #A2).
   const expiries = run.map(({ message: { timeToLiveMs } }) =>
     timeToLiveMs === undefined ? undefined : enqueuedAt + timeToLiveMs,
   );
@@ -149,7 +150,7 @@ function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
 
-/** Slots per block where blocks of several logs are cut alike. */
+/** Slots per block where blocks of several logs are cut alike (semantics T11). */
 export const SLOTS_PER_BLOCK = 34;
 
 const LOCKED: Slot = {

@@ -78,9 +78,10 @@ interface SkippablePart {
 }
 
 /**
- * Chooses messages from the blocks of a log as they are read, lowest sequence numbers first. Blocks may overlap
- * where messages were put back or dead-lettered one by one. It also works out the hint: up to which block nothing
- * is left to receive. It keeps no blocks without free messages, since a log may begin with any number of them.
+ * Chooses messages from the blocks of a log as they are read: the lowest sequence numbers first (semantics L2), without
+ * those that are locked (semantics #B7). Blocks may overlap where messages were put back or dead-lettered one by one.
+ * It also works out the hint: up to which block nothing is left to receive. It keeps no blocks without free messages,
+ * since a log may begin with any number of them.
  */
 export class Choice {
   readonly #context: StoreContext;
@@ -225,7 +226,9 @@ export class Choice {
     return taken;
   }
 
-  /** Index of the first of `count` messages to choose: the front, or one of the first groups at random. */
+  /**
+   * Index of the first of `count` messages to choose: the front, or one of the first groups at random (semantics L2).
+   */
   #startAmong(count: number): number {
     const { maxMessages, width } = this.#request;
     const starts = Math.min(width, Math.ceil(count / maxMessages));

@@ -44,7 +44,7 @@ export type Taking =
   | { readonly kind: 'lock'; readonly tag: Uint8Array; readonly change: (slot: Slot) => Slot }
   | { readonly kind: 'remove' };
 
-/** When locks that begin at `now` end, epoch ms: with the session's lock in a session. */
+/** When locks that begin at `now` end, epoch ms (semantics #3): with the session's lock in a session. */
 export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
   return rules.session?.holder?.lockedUntil ?? now + lockMs;
 }
@@ -142,7 +142,7 @@ export async function take(
       return how.kind === 'remove' ? { block, slots } : changed(block, slots, how.change);
     const current = written.old && fromBlockItem(written.old);
     isUncertain ||= written.isUncertain;
-    // The earlier write may have removed them.
+    // The earlier write may have removed them, so the answer is not "nothing there" (semantics #2).
     if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
     block = { ...current, payload: block.payload };

@@ -27,9 +27,9 @@ const CHOICES_MAX = 2;
 /**
  * Claims messages at the front of a log and returns them: usually one query, one conditional write for each block,
  * and one batch of gets for payloads. Expired messages and those without deliveries left are moved or removed before
- * the answer. An empty answer means that a scan saw no free message; a receive that loses every race scans again and
- * chooses among more messages each time. Throws ServiceBusy if it loses them all, and MessageSizeExceeded if the
- * first message fits in no answer.
+ * the answer (semantics #48). An empty answer means that a scan saw no free message (semantics #15); a receive that
+ * loses every race scans again and chooses among more messages each time. Throws ServiceBusy if it loses them all, and
+ * MessageSizeExceeded if the first message fits in no answer.
  */
 export async function claim(
   context: StoreContext,
@@ -227,7 +227,10 @@ function noteLastDeliveries(
   context.background(() => context.addDueWork(log, lockedUntil));
 }
 
-/** Receive-and-delete: reads payloads first, so that a failed read loses nothing. */
+/**
+ * Receive-and-delete (semantics #1): reads payloads first, so that a failed read loses nothing. There is no token to
+ * settle with (semantics #18).
+ */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request } = receive;
   const loaded = await loadMessages(

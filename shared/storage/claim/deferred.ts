@@ -105,7 +105,7 @@ async function readDeferred(
   const items = await context.table.getMany(keys, { consistent: true });
   const found = new Map(items.map(fromBlockItem).map((block) => [block.sequence, block]));
   const blocks = request.sequences.flatMap((sequence) => found.get(sequence) ?? []);
-  // The maximum delivery count does not apply: a deferred message is received only by its number.
+  // The maximum delivery count does not apply: a deferred message is received only by its number (semantics L7).
   const rules = { ...request.rules, maxDeliveryCount: Number.POSITIVE_INFINITY };
   const surveys = blocks.map((block) => ({ block, survey: surveyBlock(block, rules, now) }));
   const expired = surveys.filter(({ survey }) => survey.expired.length > 0);

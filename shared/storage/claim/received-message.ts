@@ -10,7 +10,9 @@ import { formatLockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Message } from '../../domain/messages/message.ts';
 
-/** A stored message as a receiver gets it, without delivery count and lock. */
+/**
+ * A stored message as a receiver gets it, without delivery count and lock. Its number stays the same (semantics #21).
+ */
 export function toReceivedMessage(
   log: Log,
   block: Block,

@@ -61,7 +61,7 @@ export async function run(table: Table, prepared: readonly PreparedWrite[]): Pro
 /**
  * Writes items, all or none. A single item is written without a transaction, which would cost twice as much. After an
  * unknown outcome it reads the new blocks: one that exists proves that everything was written. If none exists, it may
- * have been received already, or may still be written: throws ServiceTimeout.
+ * have been received already, or may still be written: throws ServiceTimeout (semantics M21).
  */
 async function writeTogether(table: Table, writes: readonly Write[]): Promise<Transacted> {
   const [only] = writes;

@@ -61,8 +61,8 @@ interface Answer {
 }
 
 /**
- * Sends the requests of a table, whatever the form of its items. Counts units, retries conflicts with transactions, and
- * maps all SDK errors: throttling becomes ServiceBusy, and timeouts become ServiceTimeout.
+ * Sends the requests of a table, whatever the form of its items. Counts units, retries conflicts with transactions
+ * (semantics U4), and maps all SDK errors: throttling becomes ServiceBusy, and timeouts become ServiceTimeout.
  */
 export class Requests {
   readonly #options: TableOptions;

@@ -16,7 +16,7 @@ import type { DynamoEntityStore } from './entity-store.ts';
 
 /**
  * Counts what is stored by reading it, so a count costs nothing until it is asked for. Expired messages count until
- * they are removed, and the bytes of a block that lost some of its messages are estimated.
+ * they are removed (semantics #A4), and the bytes of a block that lost some of its messages are estimated.
  */
 export class DynamoCounts implements EntityCounts {
   readonly #table: DocumentTable;
@@ -51,6 +51,7 @@ export class DynamoCounts implements EntityCounts {
     );
   }
 
+  /** Counts all partitions together (semantics #P12). */
   async #ofEntity(entity: Entity): Promise<MessageCounts> {
     const { description } = entity;
     const partitions = partitionNumbers(entity);

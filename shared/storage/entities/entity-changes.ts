@@ -14,7 +14,7 @@ export interface EntityChangesDependencies {
   readonly leasesEnded: () => Promise<void>;
 }
 
-/** Makes changes of entities and of rules, so that an answered change holds for every process. */
+/** Makes changes of entities and of rules, so that an answered change holds for every process (semantics #120). */
 export class EntityChanges {
   readonly #settings: EntityChangesDependencies;
 

@@ -87,7 +87,7 @@ export class DynamoRuleStore implements RuleStore {
     if (!isRemoved) throw notFound(subscription, name);
   }
 
-  /** Writes a rule, and waits until all senders use it. False = the condition failed. */
+  /** Writes a rule, and waits until all senders use it (semantics #120). False = the condition failed. */
   #write(subscription: Entity, stored: StoredRule, condition: object): Promise<boolean> {
     const isThere = async () =>
       isDeepStrictEqual(
@@ -117,6 +117,7 @@ export class DynamoRuleStore implements RuleStore {
     return rulesOf(this.#namespace, subscription.parentId ?? subscription.id);
   }
 
+  /** One rule for each name, in any case of letters (semantics #119). */
   #keyOf(subscription: Entity, name: string): ItemKey {
     return {
       pk: this.#collection(subscription),

@@ -16,10 +16,10 @@ import { prepareRemoval } from './move-source.ts';
 import { publishInSteps } from './publish-in-steps.ts';
 
 /**
- * Stores messages in many logs: up to a hundred items as one transaction. More are stored as an intent first, and then
- * in steps of up to 99 blocks. Each step counts itself in the progress, in the same transaction, so it is done once,
- * whichever process does it, and the sweep completes what a crash leaves. Throws NothingStored, DeduplicationRefused;
- * ConflictInProgress if the source of the messages has changed.
+ * Stores messages in many logs: up to a hundred items as one transaction (semantics T11). More are stored as an intent
+ * first, and then in steps of up to 99 blocks. Each step counts itself in the progress, in the same transaction, so it
+ * is done once, whichever process does it, and the sweep completes what a crash leaves. Throws NothingStored,
+ * DeduplicationRefused; ConflictInProgress if the source of the messages has changed.
  */
 export async function publish(
   context: StoreContext,

@@ -7,8 +7,8 @@ import { BoundedMap } from '../../domain/bounded-map.ts';
  * log, so that a receive does not pay for the blocks in front of the message it can get (docs/architecture/hints.md).
  *
  * It is only a hint. This process drops it as soon as it puts a message back in front, and a scan never hides a
- * block that arrived while the scan was reading. Changes by other processes are found once the hint is 1.5 s old:
- * each receive then checks it again piece by piece, and reads the whole log before it returns nothing.
+ * block that arrived while the scan was reading. Changes by other processes are found once the hint is 1.5 s old
+ * (semantics #15): each receive then checks it again piece by piece, and reads the whole log before it returns nothing.
  */
 export interface ScanHint {
   /** Stays the same when the hint is moved on. */

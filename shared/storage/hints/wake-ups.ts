@@ -8,9 +8,9 @@ const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
 
 /**
- * Wakes a waiting receive of this process when a message arrives in a log that it waits on. Only one receive wakes;
- * it wakes the next one after it got a message. This process does not hear of messages that other processes send, so
- * from time to time one waiting receive looks for all.
+ * Wakes a waiting receive of this process when a message arrives in a log that it waits on (semantics #16). Only one
+ * receive wakes; it wakes the next one after it got a message. This process does not hear of messages that other
+ * processes send, so from time to time one waiting receive looks for all.
  */
 export class LocalWakeUps implements WakeUps {
   /** Each group under all of its logs. */

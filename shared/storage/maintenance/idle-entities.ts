@@ -8,15 +8,17 @@ import { blockSortKey } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
 /**
- * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics V5): sends, receives, peeks
- * and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then, so
- * the time counts from the latest possible use, and no entity is deleted early. True = the entity is gone.
+ * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics V5, M26): sends, receives,
+ * peeks and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then,
+ * so the time counts from the latest possible use, and no entity is deleted early (semantics #142). True = the entity
+ * is gone.
  */
 export async function removeIdle(
   dependencies: SweepDependencies,
   entity: Entity,
 ): Promise<boolean> {
   const { autoDeleteOnIdleMs } = entity.description;
+  // An entity without the setting is never deleted (semantics #A19).
   if (autoDeleteOnIdleMs === undefined || forwardsMessages(entity)) return false;
   const now = dependencies.clock.now();
   const idleSince = now - autoDeleteOnIdleMs;

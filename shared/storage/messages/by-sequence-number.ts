@@ -21,7 +21,7 @@ const TRIES_MAX = 5;
 
 type Change = (found: Found) => Promise<boolean>;
 
-/** Ends the lock on a message, whoever holds it; its delivery count stays. */
+/** Ends the lock on a message, whoever holds it; its delivery count stays (semantics L11). */
 export async function breakLock(
   context: StoreContext,
   log: Log,
@@ -42,7 +42,7 @@ export async function breakLock(
   });
 }
 
-/** Makes a deferred message active again. */
+/** Makes a deferred message active again (semantics L12). */
 export async function reactivate(
   context: StoreContext,
   log: Log,
@@ -70,7 +70,7 @@ export async function reactivate(
   });
 }
 
-/** Dead-letters an unlocked message. */
+/** Dead-letters an unlocked message (semantics L13). */
 export async function deadLetterByNumber(
   context: StoreContext,
   log: Log,
@@ -95,7 +95,7 @@ export async function deadLetterByNumber(
   });
 }
 
-/** Removes an unlocked message in any state. */
+/** Removes an unlocked message in any state (semantics L13). */
 export async function removeByNumber(
   context: StoreContext,
   log: Log,

@@ -25,7 +25,7 @@ const PAGE_BLOCKS_MAX = 100;
 
 /**
  * Returns messages in order of their numbers, in any state, without locking them: active, locked, deferred and
- * scheduled ones, and expired ones that were not cleaned up yet.
+ * scheduled ones (semantics #73, L8), and expired ones that were not cleaned up yet (semantics L9, #A4).
  */
 export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();
@@ -46,7 +46,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
-    // Only a message's own time to live was fixed when it was stored (semantics #A12, W19).
+    // Only a message's own time to live was fixed when it was stored (semantics #A12, #A11, W19, L10).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
       message: content,
@@ -101,7 +101,10 @@ const STATES = {
   scheduled: 'Scheduled',
 } as const satisfies Record<BlockSection, MessageState>;
 
-/** The first `count` messages of a section from a number on, of one session if the log has one. */
+/**
+ * The first `count` messages of a section from a number on (semantics #72), of one session if the log has one
+ * (semantics S9).
+ */
 async function positionsFrom(
   context: StoreContext,
   log: Log,

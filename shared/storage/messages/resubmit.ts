@@ -19,9 +19,10 @@ import type { StoreContext } from '../store-context.ts';
 const PAGE_BLOCKS = 50;
 
 /**
- * Sends dead letters to the main queue again as new messages (semantics #C2): with new numbers, no deliveries and
- * without the dead-letter reason. Consecutive messages of a block move in one transaction, so no message is ever in
- * both queues or in neither. Skips locked messages. Messages keep their order within each page of PAGE_BLOCKS blocks.
+ * Sends dead letters to the main queue again as new messages (semantics L16, #C2): with new numbers (semantics M11), no
+ * deliveries and without the dead-letter reason. Consecutive messages of a block move in one transaction, so no message
+ * is ever in both queues or in neither. Skips locked messages. Messages keep their order within each page of
+ * PAGE_BLOCKS blocks.
  */
 export async function resubmit(
   context: StoreContext,

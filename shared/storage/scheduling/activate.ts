@@ -126,7 +126,10 @@ async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[])
   );
 }
 
-/** Activates blocks due at one instant in one transaction, in order of their numbers. */
+/**
+ * Activates blocks due at one instant in one transaction, in order of their numbers (semantics M27). The same one
+ * brings their sessions to life (semantics S8).
+ */
 async function activateTogether(
   context: StoreContext,
   log: Log,

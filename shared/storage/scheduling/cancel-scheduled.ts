@@ -12,7 +12,7 @@ const TRIES_MAX = 5;
 
 /**
  * Removes scheduled messages before they come due: all of them, or none if one is missing or was already activated
- * (semantics #62). Throws MessageNotFound, ServiceBusy.
+ * (semantics #61, #62). Throws MessageNotFound, ServiceBusy.
  */
 export async function cancelScheduled(
   context: StoreContext,

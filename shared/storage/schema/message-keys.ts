@@ -41,7 +41,10 @@ export function logName(log: Log): string {
   return `${logKey(log)}${sessionPrefix(log)}`;
 }
 
-/** What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. */
+/**
+ * What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. Different for each
+ * session id (semantics #97).
+ */
 export function sessionPrefix({ sessionId }: Pick<Log, 'sessionId'>): string {
   if (sessionId === undefined) return '';
   return `/${sessionId.replaceAll(/[~/]/g, (letter) => (letter === '~' ? '~0' : '~1'))}/`;
@@ -129,7 +132,10 @@ export function parseBlockSortKey(fullKey: string): { section: BlockSection; seq
   return { section: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
 }
 
-/** The first and last sort key under which blocks can be received in order. */
+/**
+ * The first and last sort key under which blocks can be received in order; scheduled and deferred ones lie behind
+ * (semantics #64, #67).
+ */
 export const FIRST_BLOCK = 'b';
 export const LAST_BLOCK = 'bg';
 /** Sorts after the blocks of all sections of a log. */

@@ -35,9 +35,9 @@ const PAGE_BLOCKS = 4;
 const LOOKS = [1, 4, 20];
 
 /**
- * Locks the session that has waited longest: one query for the first entries, one read of a session, three small
- * writes. Removes unneeded entries in front of it. Undefined = no session is ready. Throws ServiceBusy if other calls
- * of this process failed to accept the sessions that this call left to them.
+ * Locks the session that has waited longest (semantics #87): one query for the first entries, one read of a session,
+ * three small writes. Removes unneeded entries in front of it. Undefined = no session is ready. Throws ServiceBusy if
+ * other calls of this process failed to accept the sessions that this call left to them.
  */
 export async function acceptNext(
   context: StoreContext,
@@ -243,7 +243,10 @@ async function keepLockEntry(
   if (moved.done) await removeReady(context, entry);
 }
 
-/** Whether a session without a holder has a free message. Cleans up expired and exhausted messages on the way. */
+/**
+ * Whether a session without a holder has a free message; deferred ones do not count (semantics S7). Cleans up expired
+ * and exhausted messages on the way.
+ */
 async function hasMessages(
   context: StoreContext,
   session: Log,

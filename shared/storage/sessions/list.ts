@@ -55,7 +55,7 @@ async function* withState(
   }
 }
 
-/** Skips the rest of a session's messages once it found one. */
+/** The sessions with active messages (semantics #98). Skips the rest of a session's messages once it found one. */
 async function* withMessages(
   context: StoreContext,
   partition: Log,
@@ -108,7 +108,9 @@ export async function addMissingSessions(
 /** Epoch ms; no lock lasts until then. */
 const FAR_AWAY = 0xffff_ffff_ffff;
 
-/** Whether a message on its last delivery counts as active: it is locked, or its session was released. */
+/**
+ * Whether a message on its last delivery counts as active (semantics #98): it is locked, or its session was released.
+ */
 async function isActive(
   { table, clock }: StoreContext,
   partition: Log,

@@ -82,7 +82,7 @@ export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
 }
 
-/** Locks a session by its id. Undefined = it has a holder. */
+/** Locks a session by its id, whether or not it has messages (semantics #90). Undefined = it has a holder. */
 export async function accept(
   context: StoreContext,
   session: Log,

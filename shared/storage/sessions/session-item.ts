@@ -90,7 +90,7 @@ function cut(lockIds: Uint8Array): readonly Uint8Array[] {
   );
 }
 
-/** The lock of a session if it is live: it has not expired, and no change of the entity has ended it. */
+/** The lock of a session if it is live: it has not expired, and no change of the entity has ended it (semantics S4). */
 export function liveLock({ lock }: Session, log: Log, now: number): StoredSessionLock | undefined {
   if (lock === undefined || lock.lockedUntil <= now) return undefined;
   return lock.epoch === log.sessions?.epoch ? lock : undefined;

@@ -21,7 +21,7 @@ const INLINE_BYTES_MAX = 320;
 /** Only the holder changes the state, so few tries are enough. */
 const TRIES_MAX = 5;
 
-/** The state; undefined where none was set. Throws SessionLockLost. */
+/** The state; undefined where none was set (semantics #96). Throws SessionLockLost. */
 export async function state(
   context: StoreContext,
   session: Log,

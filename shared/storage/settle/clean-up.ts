@@ -20,8 +20,8 @@ import { type MoveOut, moveOut } from './move.ts';
 
 /**
  * Cleans up blocks: moves messages without deliveries left into the dead-letter queue, and expired ones there or
- * deletes them, as the policy says; deletes empty blocks. Each change is conditional on an unchanged slot, so several
- * receivers, or a receiver and the sweep, do no harm to each other.
+ * deletes them, as the policy says (semantics #A15, #48); deletes empty blocks. Each change is conditional on an
+ * unchanged slot, so several receivers, or a receiver and the sweep, do no harm to each other.
  */
 export async function cleanUp(
   context: StoreContext,

@@ -19,8 +19,8 @@ const BLOCKS_MAX = 200;
 
 /**
  * Dead-letters messages whose deliveries are used up, and dead-letters or drops those whose time to live ended under a
- * lock that has expired since (semantics V4). Messages that expired without a lock wait for a receive (semantics #A3).
- * Deletes empty blocks. True = one of these was found.
+ * lock that has expired since (semantics V4). Messages that expired without a lock wait for a receive
+ * (semantics #A3, #C9). Deletes empty blocks. True = one of these was found.
  */
 export async function deadLetterLapsed(
   context: StoreContext,
@@ -47,7 +47,7 @@ function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
   return [{ block, survey: { ...survey, expired } }];
 }
 
-/** Whether an expired lock was still live when the message's time to live ended. */
+/** Whether an expired lock was still live when the message's time to live ended (semantics #A16). */
 function outlasted(block: Block, number: number, rules: BlockRules): boolean {
   const slot = slotOf(block, number);
   const expiresAt = expiryOf(block, slot, rules);

@@ -54,8 +54,8 @@ export interface Removal {
 
 /**
  * Moves messages within an entity, out of one block and into new blocks, in one transaction, so that a crash neither
- * loses nor duplicates one. They keep their sequence numbers and enqueued times (semantics #35). `block` may be an old
- * image; the conditions decide.
+ * loses nor duplicates one (semantics #A17). They keep their sequence numbers and enqueued times (semantics M11, #35).
+ * `block` may be an old image; the conditions decide.
  */
 export async function moveOut(
   context: StoreContext,
@@ -203,7 +203,7 @@ function firstOf(move: MoveOut): number {
   return Math.min(...move.slots.map(({ number }) => number));
 }
 
-/** Merges overlays; for each name the later value wins. */
+/** Merges overlays; for each name the later value wins (semantics #12). */
 export function mergeOverlays(old: Uint8Array | undefined, added: Overlay): Uint8Array | undefined {
   const before = decodeOverlay(old);
   const properties = packProperties({ ...before.properties, ...added.properties });

@@ -95,7 +95,7 @@ async function prepareChanges(
 
 /**
  * Why an abandoned message does not become available again: its deliveries are used up (semantics #22), or it has
- * expired (semantics D4: the deliveries come first).
+ * expired (semantics #46, D4: the deliveries come first). A deferral is possible even then (semantics #B13).
  */
 function endReasonOf(
   block: Block,
@@ -111,7 +111,7 @@ function endReasonOf(
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
 }
 
-/** A message alone in its block need not move to change its properties or to be deferred again. */
+/** A message alone in its block need not move to change its properties or to be deferred again (semantics #69). */
 function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: number): boolean {
   if (block.slots.size > 1 || endReasonOf(block, one, policy, now) !== undefined) return false;
   if (one.action.kind === 'abandon') return true;
@@ -139,7 +139,9 @@ function changeInPlace(
   };
 }
 
-/** The change of a slot whose message stays in its block. */
+/**
+ * The change of a slot whose message stays in its block, and stays back after an abandon with a delay (semantics L4).
+ */
 export function releaseOf(
   action: HeldChange['action'],
   { isDeadLetter }: SlotRules,
@@ -154,8 +156,8 @@ export function releaseOf(
 }
 
 /**
- * The delivery count after a settlement: the current delivery was counted at its claim. One that ends with a dead
- * letter does not count (semantics D3).
+ * The delivery count after a settlement: the current delivery was counted at its claim (semantics M14, #71).
+ * One that ends with a dead letter does not count (semantics D3).
  */
 function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
   const isUncounted =
@@ -213,7 +215,7 @@ function moveOutOf(
   switch (action.kind) {
     case 'deadLetter':
       return {
-        // Dead-lettering by the receiver is not a failed delivery.
+        // Into the dead-letter queue, with a reason (semantics #B12). This is not a failed delivery (semantics M14).
         slots: leaving({ deliveries, ...kept }),
         to: policy.deadLetterLog,
         section: 'live',
@@ -261,8 +263,8 @@ function fingerprint(overlay: Overlay): string {
 }
 
 /**
- * The changes that a settlement makes to the properties of messages that it moves. A receiver dead-letters with a
- * reason of its own (semantics #C11), or with none.
+ * The changes that a settlement makes to the properties of messages that it moves (semantics #12, #13).
+ * A receiver dead-letters with a reason of its own (semantics #C11), or with none.
  */
 export function overlayOf(action: HeldChange['action']): Overlay {
   if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };

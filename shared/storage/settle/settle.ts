@@ -109,7 +109,7 @@ async function settleInPlace(
 /**
  * Whether a write with an unknown outcome settled these messages, all at once: 'no' if one of them still has its lock,
  * 'yes' if one was abandoned and is free. A message that is gone proves nothing: another receiver may have completed it
- * after the lock expired.
+ * after the lock expired. Then the outcome stays unknown (semantics L5).
  */
 function wereSettledBefore(
   group: readonly BlockSettlement[],
@@ -142,6 +142,7 @@ async function write(
   now: number,
 ): Promise<Written> {
   const key = keyOfTokens(log, group);
+  // A complete removes the message (semantics #4); an abandon unlocks it at once (semantics #B11).
   const changes = group.map(
     ({ token, action }): SlotChange => ({
       number: token.slot,
@@ -190,7 +191,7 @@ async function afterwards(
   await cleanUpAbandoned(context, log, block, released, policy);
 }
 
-/** Cleans up abandoned messages whose deliveries are used up, or that have expired. */
+/** Cleans up abandoned messages whose deliveries are used up, or that have expired (semantics #46). */
 async function cleanUpAbandoned(
   context: StoreContext,
   log: Log,

@@ -33,10 +33,10 @@ import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
 /**
- * Sends and settles, all or nothing, by one DynamoDB transaction. It reads the blocks first, so that a lost lock stops
- * it before anything is stored. Then it takes numbers and stores payloads. Each block with settled messages is one
- * write in the transaction, on the condition that their locks are live; changes to other messages of the block do not
- * matter.
+ * Sends and settles, all or nothing, by one DynamoDB transaction (semantics #129). It reads the blocks first, so that a
+ * lost lock stops it before anything is stored. Then it takes numbers and stores payloads. Each block with settled
+ * messages is one write in the transaction, on the condition that their locks are live (semantics U3); changes to other
+ * messages of the block do not matter.
  */
 export async function transact(
   context: StoreContext,
@@ -66,7 +66,7 @@ export async function transact(
   return await refuse(context, settling);
 }
 
-/** Finds the lock that was lost. Throws MessageLockLost, or TransactionAborted if none was. */
+/** Finds the lock that was lost. Throws MessageLockLost, or TransactionAborted if none was (semantics U4). */
 async function refuse(
   context: StoreContext,
   settling: TransactedSettlements | undefined,

@@ -17,7 +17,7 @@ import type { StoreContext } from '../store-context.ts';
 
 /**
  * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats
- * the request gets the same answer.
+ * the request gets the same answer (semantics U5).
  *
  *     x   until when it is kept, epoch ms     gc  the same in seconds, for the table's own expiry
  *
@@ -73,7 +73,7 @@ async function read(
 }
 
 /**
- * Finds the final answer of a transaction, an attempt of which was refused; undefined = the refusal. The client repeats
+ * Finds the final answer of a transaction, an attempt of which was refused (semantics U5); undefined = the refusal. The client repeats
  * a retryable refusal, so it only reads whether another attempt was carried out (1 RU). Any other refusal it stores, or
  * a mark of it, so that no earlier attempt can be carried out later (1 WU). Throws TransactionAborted if another attempt
  * was refused meanwhile; ServiceTimeout if the request fails, since the outcome is then unknown.
