@@ -30,7 +30,8 @@ export class Heartbeat {
 
   /**
    * Starts. `idleTimeOutMs` = the peer's idle-time-out, within which it wants to receive a frame; 0 or absent = it
-   * has none. An empty frame goes out after a third of it, so that delays do no harm.
+   * has none. If nothing else was sent, an empty frame goes out after a third of it, so that delays do no harm, and at
+   * the latest every 30 s, also without one.
    */
   start(idleTimeOutMs: number | undefined): void {
     const everyMs = Math.min((idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
