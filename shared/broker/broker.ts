@@ -99,8 +99,8 @@ export interface Broker {
   receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
 
   /**
-   * Does an operator's action to messages, for which the caller needs no lock. Returns for each, in order, whether it was
-   * done. Throws ServiceTimeout instead of any refusal once it was done for one.
+   * Does an operator's action to messages, for which the caller needs no lock. Returns for each, in order, whether it
+   * was done. Throws ServiceTimeout instead of any refusal once it was done for one.
    */
   operate(
     path: EntityPath,

@@ -64,7 +64,7 @@ export class StoredItems {
     return [this.#namespace, ...entities.flatMap(({ id }) => id?.S ?? [])];
   }
 
-  /** The collection of a queue, a topic, a subscription (`t/Subscriptions/s`) or a rule (`t/Subscriptions/s/Rules/r`). */
+  /** The collection of a queue, topic, subscription (`t/Subscriptions/s`) or rule (`t/Subscriptions/s/Rules/r`). */
   async collectionOf(path: string): Promise<string> {
     const [topic = '', , subscription, , rule] = path.split('/');
     if (subscription === undefined) return this.#namespace;

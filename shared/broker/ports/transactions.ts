@@ -20,7 +20,8 @@ export interface TransactionStore {
   ): Promise<readonly OperationOutcome[] | undefined>;
   /**
    * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out.
-   * Stores MessageLockLost as the answer, so that no attempt under way can be carried out later; other refusals are not stored.
+   * Stores MessageLockLost as the answer, so that no attempt under way can be carried out later; other refusals are not
+   * stored.
    */
   resolveTransaction(
     identity: TransactionIdentity,

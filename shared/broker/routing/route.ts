@@ -23,9 +23,9 @@ import { notFound, obstacleAt, obstacleFor, withReason } from './obstacles.ts';
 import { type Placement, placeAfter, placesFor } from './placement.ts';
 
 /**
- * Routes messages: returns one batch for each log that gets some. Forwarding is followed at once, so nothing is stored on the way; each entity on the way
- * gives the message a sequence number (semantics #121) in one of its own partitions. Messages that stay in the entity
- * itself or in its subscriptions go to `partition`.
+ * Routes messages: returns one batch for each log that gets some. Forwarding is followed at once, so nothing is stored
+ * on the way; each entity on the way gives the message a sequence number (semantics #121) in one of its own partitions.
+ * Messages that stay in the entity itself or in its subscriptions go to `partition`.
  */
 export async function route(
   dependencies: BrokerDependencies,
