@@ -26,8 +26,8 @@ import { isMove, settleByMoving } from './settle-moves.ts';
 
 /**
  * Settles messages. Tokens say where their messages are, so nothing is read first: all completes and abandons of one
- * block are one conditional write, one write unit; settlements that move a message read the block first. A failed write returns the block, which shows which locks are
- * lost; the others are tried again without them.
+ * block are one conditional write, one write unit; settlements that move a message read the block first. A failed write
+ * returns the block, which shows which locks are lost; the others are tried again without them.
  */
 export async function settle(
   context: StoreContext,
@@ -45,7 +45,7 @@ export async function settle(
     try {
       for (const { index } of await how(context, log, group, policy)) settled.add(index);
     } catch (error) {
-      // The write may have taken effect unheard, so abandoned messages may be available.
+      // The outcome of the write may be uncertain, so abandoned messages may be available.
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
