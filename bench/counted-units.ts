@@ -38,8 +38,8 @@ const CONNECTIONS = 8;
 /** Longer than any measurement. */
 const LOCK_MS = 5 * 60_000;
 /**
- * The latency that is added to each request to the engine, so that requests in parallel end together and round trips can
- * be counted. A call for many messages needs more, because the ends of its many requests are further apart.
+ * The latency that is added to each request to the engine, so that requests in parallel end together and round trips
+ * can be counted. A call for many messages needs more, because the ends of its many requests are further apart.
  */
 const ADDED_LATENCY_MS = { single: 30, batch: 150, none: 0 } as const;
 

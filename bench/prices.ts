@@ -1,9 +1,12 @@
 import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 
-/** List prices on demand in us-east-1, in dollars. Not checked since `listedOn`. */
+/**
+ * List prices on demand in us-east-1, in dollars, written down from memory. Nobody has compared them with the price list:
+ * check them before you rely on a sum.
+ */
 export const PRICES = {
-  /** The date of these prices. */
-  listedOn: '2026-11-22',
+  /** When they were written down. */
+  rememberedOn: '2026-11-22',
   perMillionWriteUnits: 0.625,
   perMillionReadUnits: 0.125,
   /** API Gateway HTTP API; each 512 KB of a request or an answer count as one. */

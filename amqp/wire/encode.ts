@@ -1,6 +1,9 @@
 import type { AmqpArray, AmqpType, AmqpValue } from './value.ts';
 
-/** Encodes values, each in the shortest encoding of its type; elements of arrays in the longest. */
+/**
+ * Encodes values. Each is in the shortest encoding of its type, except that lists that are not empty, maps and arrays
+ * have sizes of four bytes; elements of arrays are in the longest encoding.
+ */
 export function encode(...values: readonly AmqpValue[]): Buffer {
   const out = new Output();
   for (const value of values) write(out, value);
@@ -54,7 +57,7 @@ class Output {
   }
 }
 
-/** Writes a value with its code, in the shortest encoding. */
+/** Writes a value with its code, in the encoding that `encode` describes. */
 function write(out: Output, value: AmqpValue): void {
   const short = shortForm(value);
   if (short !== undefined) {

@@ -58,8 +58,8 @@ ${table(
 A function computes ${HANDLER_MS.call} ms for a call and ${HANDLER_MS.message} ms for each message in it. A receive waits up to ${RECEIVE_WAIT_MS} ms for a first
 message, the default of \`receiveWaitMsMax\`.
 
-**Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1 of ${PRICES.listedOn}. A million
-write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
+**Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1, as remembered on ${PRICES.rememberedOn}; since
+then they were not compared with the price list. A million write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
 Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. Cold starts are included; storage, logs, traces, point-in-time recovery and
 transfer are not.
 

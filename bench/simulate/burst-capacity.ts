@@ -11,8 +11,8 @@ const FILLERS_MAX = 60;
 const FILLER = '~';
 
 /**
- * Uses up the burst capacity of the item collections of a queue, that is, the write units that they saved while they were
- * idle. Then a load is served as it would be after a minute.
+ * Uses up the burst capacity of the item collections of a queue, that is, the write units that they saved while they
+ * were idle. Then a load is served as it would be after a minute.
  */
 export function drainBurstCapacity(database: SimulatedDatabase, queue: Entity): void {
   for (const partition of partitionNumbers(queue)) {

@@ -20,8 +20,8 @@ export const SERVICES = {
 const REFUSAL_MS = 5;
 
 /**
- * A deployed namespace as its clients see it: API Gateway, and functions behind it. Each function is a pool of instances;
- * if all are busy, another one starts, up to the quota.
+ * A deployed namespace as its clients see it: API Gateway, and functions behind it. Each function is a pool of
+ * instances; if all are busy, another one starts, up to the quota.
  */
 export class Deployment {
   readonly #parts: DeploymentParts;

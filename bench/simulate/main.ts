@@ -8,7 +8,9 @@ const FILE = fileURLToPath(new URL('../../docs/scale.md', import.meta.url));
 /** The same seed for all runs, so that results differ only if the code does. */
 const SEED = 'scale';
 
-/** Simulates all loads, prints the progress, and writes `docs/scale.md`. A quick run simulates a few and only prints. */
+/**
+ * Simulates all loads, prints the progress, and writes `docs/scale.md`. A quick run simulates a few and only prints.
+ */
 export async function writeScale(isQuick: boolean): Promise<void> {
   // A run makes tens of thousands of refusals, whose stack traces are not used.
   Error.stackTraceLimit = 0;

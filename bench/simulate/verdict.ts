@@ -81,8 +81,8 @@ export function rowOf(observation: Observation): Row {
 
 /**
  * Returns a row for a rate that is not simulated, extrapolated from an observation that was not saturated: each offered
- * message uses the same as there, and the limit that is used most becomes the bottleneck. This is the best case, because
- * it leaves out the repeated calls of clients that are refused.
+ * message uses the same as there, and the limit that is used most becomes the bottleneck. This is the best case,
+ * because it leaves out the repeated calls of clients that are refused.
  */
 export function extrapolatedRow(observation: Observation, configuration: Configuration): Row {
   const row = rowOf(observation);

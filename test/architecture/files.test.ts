@@ -4,6 +4,10 @@ import { test } from 'node:test';
 import { ROOT, readText, repositoryFiles, sourceFiles } from './repository.ts';
 
 const LINES_MAX = 300;
+const COMMENT_COLUMNS_MAX = 120;
+
+/** A line that is a comment. */
+const COMMENT = /^ *(?:\/\/|\/\*\*|\*) /;
 
 /** Files that may be longer, each with the reason. */
 const LONGER: Readonly<Record<string, string>> = {};
@@ -32,6 +36,17 @@ test('a file that may be longer still exists, and is longer', () => {
   for (const path of Object.keys(LONGER)) {
     assert.ok(readText(path).split('\n').length - 1 > LINES_MAX, path);
   }
+});
+
+test(`no line of a comment has more than ${COMMENT_COLUMNS_MAX} characters`, () => {
+  const offences = sourceFiles().flatMap((path) =>
+    readText(path)
+      .split('\n')
+      .map((line, i) => ({ at: `${path}:${i + 1}`, line }))
+      .filter(({ line }) => line.length > COMMENT_COLUMNS_MAX && COMMENT.test(line))
+      .map(({ at }) => at),
+  );
+  assert.deepEqual(offences, []);
 });
 
 test('nothing is left for later in a comment', () => {

@@ -5,7 +5,11 @@ import {
   ScanCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { sweepStateKey } from '../../shared/storage/schema/entity-keys.ts';
+import {
+  rulesOf,
+  subscriptionsOf,
+  sweepStateKey,
+} from '../../shared/storage/schema/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -54,13 +58,22 @@ export class StoredItems {
 
   /** The ids of all queues, topics and subscriptions, and the namespace's name, under which transactions are. */
   async #idsOfAll(): Promise<readonly string[]> {
-    const top = await this.#entitiesIn(this.#namespace);
-    const children = top.map(({ id }) => this.#entitiesIn(`${this.#namespace}/s/${id?.S}`));
+    const top = await this.entitiesIn(this.#namespace);
+    const children = top.map(({ id }) => this.entitiesIn(`${this.#namespace}/s/${id?.S}`));
     const entities = [...top, ...(await Promise.all(children)).flat()];
     return [this.#namespace, ...entities.flatMap(({ id }) => id?.S ?? [])];
   }
 
-  async #entitiesIn(collection: string): Promise<readonly Record<string, AttributeValue>[]> {
+  /** The collection of a queue, topic, subscription (`t/Subscriptions/s`) or rule (`t/Subscriptions/s/Rules/r`). */
+  async collectionOf(path: string): Promise<string> {
+    const [topic = '', , subscription, , rule] = path.split('/');
+    if (subscription === undefined) return this.#namespace;
+    const id = await this.idOf(topic);
+    return (rule === undefined ? subscriptionsOf : rulesOf)(this.#namespace, id);
+  }
+
+  /** The stored queues and topics of a namespace, or the subscriptions or rules of a topic, by their collection. */
+  async entitiesIn(collection: string): Promise<readonly Record<string, AttributeValue>[]> {
     const { Items = [] } = await this.#client.send(
       new QueryCommand({
         TableName: TABLES.entities,
@@ -72,7 +85,7 @@ export class StoredItems {
   }
 
   async #idIn(collection: string, key: string): Promise<string> {
-    const Items = await this.#entitiesIn(collection);
+    const Items = await this.entitiesIn(collection);
     const id = Items.find((item) => item['key']?.S === key)?.['id']?.S;
     if (id === undefined) throw new Error(`No entity ${key} is stored: ${JSON.stringify(Items)}`);
     return id;

@@ -116,7 +116,8 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /**
    * Stores messages in several logs: in all of them, even if the process ends half way. Throws NothingStored if that is
-   * certain; MessageSizeExceeded for too many blocks; DeduplicationRefused; ConflictInProgress if their source has changed.
+   * certain; MessageSizeExceeded for too many blocks; DeduplicationRefused; ConflictInProgress if their source has
+   * changed.
    */
   publish(publication: Publication): Promise<void>;
   /** Activates due scheduled messages of a queue. True = there were some. */
@@ -177,8 +178,8 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   /** Removes up to `maxMessages` active, unlocked messages enqueued before an instant; returns how many. */
   removeBefore(log: Log, request: RemoveBeforeRequest, policy: LogPolicy): Promise<number>;
   /**
-   * Sends up to `maxMessages` unlocked dead letters to the main queue again. Each moves in one transaction, so it is never
-   * in both queues or in neither. Returns how many.
+   * Sends up to `maxMessages` unlocked dead letters to the main queue again. Each moves in one transaction, so it is
+   * never in both queues or in neither. Returns how many.
    */
   resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
 }

@@ -137,13 +137,13 @@ export const BUDGETS = {
     largeBytes: 1 * MB,
     /** Memory for each of those bytes; they are copied several times until the message is stored. */
     heldPerLargeByte: 7,
-    /** Messages that are read together and have at most this many bytes count `heldPerSmallReadByte`. */
+    /** Messages that are read together and have more bytes than this count more for each byte, also for the first ones. */
     readBytes: 3 * MB,
-    /** Memory for each byte of messages that are read together, up to `readBytes`. */
+    /** Memory for each byte of messages that are read together, if they have at most `readBytes`. */
     heldPerSmallReadByte: 2,
-    /** Memory for each byte of a single message beyond `readBytes`, which is the body of the answer. */
+    /** Memory for each byte of a single message that has more than `readBytes`; it is the body of the answer. */
     heldPerReadByte: 7,
-    /** Memory for each byte of messages beyond `readBytes` in a JSON answer. */
+    /** Memory for each byte of messages in a JSON answer, if they have more than `readBytes` together. */
     heldPerPrintedByte: 12,
     /** Memory for each byte of an XML body. */
     heldPerXmlByte: 20,

@@ -39,7 +39,7 @@ export interface PackedBlock {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
-/** How many blocks a send should have: a transaction takes 100 items, some of which are its other writes. Not a limit. */
+/** How many blocks a send should have: a transaction takes 100 items, some of them its other writes. Not a limit. */
 export const BLOCKS_PER_SEND_AIM = 90;
 /** Bytes for numbers, times and states, in addition to body and properties. */
 const MESSAGE_OVERHEAD_BYTES = 64;

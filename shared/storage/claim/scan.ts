@@ -21,8 +21,8 @@ const LOOK_BLOCKS = 8;
  */
 export async function scan(context: StoreContext, log: Log, request: ScanRequest): Promise<Scan> {
   const { clock, scans } = context;
-  const slots = request.maxMessages > FIRST_PAGE_MAX ? scans.large : scans.small;
-  return await slots.during(logName(log), () => scanOnce(context, log, request, clock.now()));
+  const limiter = request.maxMessages > FIRST_PAGE_MAX ? scans.large : scans.small;
+  return await limiter.during(logName(log), () => scanOnce(context, log, request, clock.now()));
 }
 
 async function scanOnce(

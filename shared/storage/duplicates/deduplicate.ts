@@ -98,8 +98,8 @@ const WIDTH = 50;
 
 /**
  * How often a send looks for the decision on another batch before it gives that batch up; the pauses double. If two
- * batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of attempts begin with
- * that of the send, so it is the same one each time, and the two do not keep giving each other up.
+ * batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of attempts begin
+ * with that of the send, so it is the same one each time, and the two do not keep giving each other up.
  */
 function looksFor(size: number, isBefore: boolean): number {
   if (isBefore) return LOOKS.hurried;

@@ -17,7 +17,7 @@ import { publishInSteps } from './publish-in-steps.ts';
 
 /**
  * Stores messages in many logs: up to a hundred items as one transaction (semantics T11). More are stored as an intent
- * first, and then in steps of up to 99 blocks. Each step counts itself in the progress, in the same transaction, so it
+ * first, and then in steps of up to 99 items. Each step counts itself in the progress, in the same transaction, so it
  * is done once, whichever process does it, and the sweep completes what a crash leaves. Throws NothingStored,
  * DeduplicationRefused; ConflictInProgress if the source of the messages has changed.
  */
@@ -34,8 +34,8 @@ export async function publish(
   const removal = source === undefined ? [] : [prepareRemoval(context, source)];
   const isAlone = items.length === 1 && conditions.length + removal.length === 0;
   const all = isAlone ? items : [...items, ...ready];
-  // Without `onRefused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write, not
-  // one for each block.
+  // Without `onRefused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write,
+  // not one for each block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
   if (fitsTransaction(context.table, parts.flatMap(({ writes }) => writes).length)) {
     const outcome = await run(context.table, parts);

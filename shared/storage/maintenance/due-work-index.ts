@@ -17,9 +17,7 @@ export interface DueWork {
   readonly attempts: number;
 }
 
-/**
- * The work of the sweep in order of due time. It is empty in an idle namespace, where reading it costs half a read unit.
- */
+/** The work of the sweep by due time. In an idle namespace it is empty, and reading it costs half a read unit. */
 export class DueWorkIndex {
   readonly #table: DocumentTable;
   readonly #collection: string;

@@ -132,7 +132,7 @@ export class SweepLease {
       ConditionExpression: 'heldBy = :holder',
       ExpressionAttributeValues: { ...values, ':holder': this.#holder },
     });
-    // If an earlier try took effect unheard, a release finds the lease gone.
+    // If an earlier try took effect without an answer, a release finds the lease gone.
     this.#isLost = !outcome.done;
     return outcome.done;
   }

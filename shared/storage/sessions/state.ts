@@ -99,7 +99,7 @@ async function writeState(
     const { lock } = parseSession(written.old);
     const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
-    if (!isHeld || current < stamp) return { ...written, isUncertain: isUncertain };
+    if (!isHeld || current < stamp) return { ...written, isUncertain };
     stamp = current + 1;
   }
 }

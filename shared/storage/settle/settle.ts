@@ -45,7 +45,7 @@ export async function settle(
     try {
       for (const { index } of await how(context, log, group, policy)) settled.add(index);
     } catch (error) {
-      // The write may have taken effect unheard, so abandoned messages may be available.
+      // The outcome of the write may be uncertain, so abandoned messages may be available.
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;

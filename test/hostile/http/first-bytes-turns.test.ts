@@ -38,7 +38,7 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
     if (socket.destroyed) servedGone++;
     socket.destroy();
   };
-  const protocols = new ProtocolDetector({
+  const detector = new ProtocolDetector({
     amqp: (socket) => socket.destroy(),
     http: serveHttp,
     certificate: () => certificate,
@@ -58,7 +58,7 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
       look();
       unshift(...bytes);
     };
-    protocols.serve(socket);
+    detector.serve(socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -24,6 +24,13 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
+let sessions = 0;
+
+/** A session id that no other test has used. */
+export function newSession(): string {
+  return `s${sessions++}`;
+}
+
 /** Creates those entities and rules that do not exist. */
 export async function prepare(broker: TestBroker): Promise<void> {
   for (const [path, body] of [
@@ -45,6 +52,44 @@ export async function prepare(broker: TestBroker): Promise<void> {
 /** Sends messages for the next operation. */
 export async function refill(broker: TestBroker): Promise<void> {
   expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
+}
+
+/** Locks a message; returns its token, and the path of the lock. */
+export async function lock(broker: TestBroker): Promise<{ token: string; path: string }> {
+  const message = await broker.peekLock('orders');
+  assert.ok(message?.location);
+  return { token: message.broker.LockToken, path: new URL(message.location).pathname.slice(1) };
+}
+
+/** Defers a message; returns its sequence number. */
+export async function defer(broker: TestBroker): Promise<number> {
+  const message = await broker.peekLock('orders');
+  assert.ok(message);
+  const { LockToken: lockToken, SequenceNumber } = message.broker;
+  await broker.settle('orders', [{ lockToken, outcome: 'defer' }]);
+  return SequenceNumber;
+}
+
+/** The query parameters of an accepted session. */
+export async function hold(broker: TestBroker): Promise<string> {
+  const id = newSession();
+  const { json } = await broker.request('POST', `sessions/sessions/$accept?sessionId=${id}`);
+  return `sessionId=${id}&sessionLock=${json<{ sessionLock: string }>().sessionLock}`;
+}
+
+/** Schedules a message; returns its sequence number. */
+export async function schedule(broker: TestBroker): Promise<readonly number[]> {
+  const later = { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37Z' };
+  return await broker.schedule('orders', [{ Body: 'x', BrokerProperties: later }]);
+}
+
+/** The observable state of the namespace, to compare before and after refused requests. */
+export async function snapshot(broker: TestBroker): Promise<readonly string[]> {
+  const paths = ['orders', 'orders/messages', `${DEAD}/messages`, 'events', `${BILLING}/Rules`];
+  const lists = ['$Resources/Queues', 'events/Subscriptions'];
+  return Promise.all(
+    [...paths, ...lists].map(async (path) => (await broker.request('GET', path)).text),
+  );
 }
 
 interface Contract {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 import {
@@ -15,6 +16,7 @@ import {
 
 const IDLE = { AutoDeleteOnIdle: 'PT5M' };
 const MINUTES = 5;
+const SWEEP_MINUTES = isMore() ? 1 : 3;
 
 async function exists(broker: TestBroker): Promise<boolean> {
   const { status } = await broker.request('GET', 'q');
@@ -22,10 +24,10 @@ async function exists(broker: TestBroker): Promise<boolean> {
   return status === 200;
 }
 
-/** Whether the queue still exists after these minutes, with a sweep every three of them. */
+/** Whether the queue still exists after these minutes, with a sweep every `SWEEP_MINUTES` of them. */
 async function isThereAfter(broker: TestBroker, minutes: number): Promise<boolean> {
-  for (let left = minutes; left > 0; left -= 3) {
-    broker.clock.advance({ minutes: Math.min(left, 3) });
+  for (let left = minutes; left > 0; left -= SWEEP_MINUTES) {
+    broker.clock.advance({ minutes: Math.min(left, SWEEP_MINUTES) });
     await broker.sweep();
   }
   return await exists(broker);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { type PartitionClient, partitionClient } from '../../support/partition-faults.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
@@ -37,7 +38,7 @@ test('#P7 while a partition is unavailable, other partitions accept messages wit
   const { broker, close } = await start(t);
   close([CLOSED]);
   await fillEach(broker, 'p', 2 * PARTITIONS);
-  const batched = await fillByBatches(broker, 4);
+  const batched = await fillByBatches(broker, isMore() ? 40 : 4);
   close([]);
   const messages = await drain(broker);
   assert.equal(messages.length, 2 * PARTITIONS + batched);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, settlementOf } from '../queues/queue.ts';
+import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   drain,
   ENTITIES,
@@ -103,7 +103,9 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
   for (const [i, id] of ODD_IDS.entries()) {
     const session = await fixture.accept(id);
     assert.equal(await session.state(), `of ${i}`);
-    const deferred = await session.receiveDeferred([deferredNumbers.get(id) ?? 0]);
+    const number = deferredNumbers.get(id) ?? assert.fail();
+    assert.deepEqual(numbers(await session.peek()), [number]);
+    const deferred = await session.receiveDeferred([number]);
     assert.deepEqual(bodies(deferred), [`${i} again`]);
     await settleAll(session, deferred, 'deadLetter');
   }

@@ -56,7 +56,7 @@ async function sweepTimes(broker: TestBroker, times: number): Promise<void> {
 }
 
 test('orphans are deleted in every queue although the sweep runs only once an hour', async (t) => {
-  const { broker, queues } = await startWithOrphans(t, 4);
+  const { broker, queues } = await startWithOrphans(t, 8);
   for (let hour = 0; hour < 72; hour++) {
     broker.clock.advance({ hours: 1 });
     await broker.sweep();

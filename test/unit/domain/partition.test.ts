@@ -88,17 +88,17 @@ const ENTITY: Entity = {
 
 test('partition selection goes round from a random start and skips a partition that refused, for a while', () => {
   let now = 0;
-  const turns = new PartitionSelector(
+  const selector = new PartitionSelector(
     { bytes: () => Uint8Array.of(6) },
     agesBy(() => now),
   );
-  const next = (count: number) => Array.from({ length: count }, () => turns.next(ENTITY));
+  const next = (count: number) => Array.from({ length: count }, () => selector.next(ENTITY));
   assert.deepEqual(next(5), [3, 0, 1, 2, 3]);
-  turns.avoid(ENTITY, 1);
+  selector.avoid(ENTITY, 1);
   assert.deepEqual(next(4), [0, 2, 3, 0]);
   now += 2000;
   assert.deepEqual(next(2), [1, 2]);
-  for (const partition of [0, 1, 2, 3]) turns.avoid(ENTITY, partition);
+  for (const partition of [0, 1, 2, 3]) selector.avoid(ENTITY, partition);
   assert.deepEqual(next(2), [3, 0]);
 });
 

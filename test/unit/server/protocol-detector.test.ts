@@ -15,7 +15,7 @@ async function startPort(t: TestContext) {
     socket.on('error', () => {});
     socket.end();
   };
-  const protocols = new ProtocolDetector({
+  const detector = new ProtocolDetector({
     amqp: serve('amqp'),
     http: serve('http'),
     certificate: undefined,
@@ -25,7 +25,7 @@ async function startPort(t: TestContext) {
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket);
-    protocols.serve(socket);
+    detector.serve(socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -43,7 +43,7 @@ async function startPort(t: TestContext) {
     client.resume();
     return client;
   };
-  return { protocols, served, connected };
+  return { detector, served, connected };
 }
 
 test('the first bytes of a connection determine its protocol', async (t) => {
@@ -78,9 +78,9 @@ test('a client that sends nothing for half a minute is disconnected', async (t) 
 });
 
 test('closing ends the connections that have sent nothing yet', async (t) => {
-  const { protocols, connected } = await startPort(t);
+  const { detector, connected } = await startPort(t);
   const silent = await connected();
   const closed = once(silent, 'close');
-  protocols.close();
+  detector.close();
   await closed;
 });
