@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   drain,
@@ -116,7 +117,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
 });
 
 test('#97 a scheduled message reaches its session under any id', async (t) => {
-  const ids = ODD_IDS.filter((_, i) => i % 2 === 0);
+  const ids = ODD_IDS.filter((_, i) => isMore() || i % 2 === 0);
   const fixture = await startSessions(t);
   const at = { ScheduledEnqueueTimeUtc: new Date(fixture.broker.clock.now() + 5000).toISOString() };
   await fixture.broker.schedule(
