@@ -69,8 +69,8 @@ export function createOutput(root: string): string {
 }
 
 /**
- * Bundles all test files into a directory, in one run of esbuild. To compile the imports again in each test process took longer than
- * many tests.
+ * Bundles all test files into a directory, in one run of esbuild. To compile the imports again in each test process
+ * took longer than many tests.
  */
 export async function bundleTests(
   root: string,

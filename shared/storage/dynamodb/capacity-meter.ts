@@ -11,8 +11,8 @@ export interface Units {
 
 /**
  * Counts capacity units for benchmarks and tests. Each request costs at least what the service charges for it at any
- * size of its items (docs/architecture/budgets.md), because an engine may report less: DynamoDB Local reports nothing for
- * a query that finds nothing and for items that do not exist, and too little for a transaction.
+ * size of its items (docs/architecture/budgets.md), because an engine may report less: DynamoDB Local reports nothing
+ * for a query that finds nothing and for items that do not exist, and too little for a transaction.
  */
 export class UnitMeter {
   #read = 0;
