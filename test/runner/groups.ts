@@ -22,7 +22,8 @@ interface Folder {
  * In the order in which they start, except that those that wait alternate with the others: the longest first,
  * because at the end the other cores are idle. A process costs about a second of processor time before its
  * code is warm, so most files share one; files that take long, or start processes, have one each. DynamoDB
- * Local is the reference for all tests of storage; for other subjects the faster engine saves time.
+ * Local, whose answers decide, serves the specs, the simulation and all folders without a row; in the others the faster
+ * engine saves time. `npm run test:more` swaps the two.
  */
 const FOLDERS: readonly Folder[] = [
   { prefix: 'test/local/npm-start', filesPerProcess: 1, engine: 'quick', waits: true },

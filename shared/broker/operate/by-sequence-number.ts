@@ -73,7 +73,7 @@ export async function cancelScheduled(
   await dependencies.messages.cancelScheduled(log, sequences);
 }
 
-/** Does an operator's action to single messages; see `Broker.operate`. */
+/** Carries out an operator's action on single messages; see `Broker.operate`. */
 export async function operate(
   dependencies: BrokerDependencies,
   path: EntityPath,

@@ -12,9 +12,9 @@ import { SharedAllowance } from './shared-allowance.ts';
 
 /** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
-/** Within this time after its last such look, a receive asks only partitions with hints. */
+/** A receive that waits asks partitions without hints only if this time has passed since it last did. */
 const SOME_EVERY_MS = 250;
-/** A later look asks the next `AT_ONCE` partitions for each period of this length since then, at least `AT_ONCE`. */
+/** It then asks the next `AT_ONCE` of them for each whole period of this length since then, and `AT_ONCE` at least. */
 const ROUND_MS = 400;
 
 const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };

@@ -218,6 +218,7 @@ async function enter(
   return arrived.flat();
 }
 
+/** Routes messages to a partition; if it fails, to another one, at most as often as `placeAfter` allows. */
 async function enterAt(
   dependencies: BrokerDependencies,
   target: Entity,

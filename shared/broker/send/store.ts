@@ -28,8 +28,10 @@ type Write = (
 
 /**
  * Stores the messages of one send by `write`, without duplicates: it reserves, writes and confirms. If another send has
- * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Returns
- * the known sequence numbers; a duplicate has its original's, and scheduled messages are compared now (semantics #81).
+ * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Both are
+ * bounded by what they call: `reserve` throws ServiceBusy after `CONFLICT_TRIES_MAX` tries, and `placeAfter` throws the
+ * error after `TRIES_MAX` partitions. Returns the known sequence numbers; a duplicate has its original's, and scheduled
+ * messages are compared now (semantics #81).
  */
 export async function store(
   dependencies: BrokerDependencies,

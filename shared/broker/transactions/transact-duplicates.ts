@@ -4,8 +4,10 @@ import { isRefused, newMessages, reserve } from '../send/deduplication.ts';
 import type { EntitySend } from './transact-sends.ts';
 
 /**
- * Reserves all messages that a transaction sends, entity by entity. `error` = the failure of the previous attempt: if
- * it refuses conditions of reservations, only those are reserved again; another error is thrown.
+ * Reserves all messages that a transaction sends, entity by entity. For the first attempt leave `error` out. After a
+ * failed one, `error` is its failure: if it refuses conditions of reservations, only those are reserved again; another
+ * error is thrown as it is. Each reservation counts its attempts, so this throws ServiceBusy after `CONFLICT_TRIES_MAX`
+ * of them at the latest.
  */
 export async function reserveSends(
   dependencies: BrokerDependencies,

@@ -68,6 +68,10 @@ async function attempt(
   }
 }
 
+/**
+ * Tries until the write succeeds or `reserveSends` throws, which reserves again if a condition of a reservation was
+ * refused, and bounds how often.
+ */
 async function execute(
   dependencies: BrokerDependencies,
   operations: Transaction['operations'],

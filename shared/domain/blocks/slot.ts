@@ -1,4 +1,4 @@
-import { isOfEpoch } from './lock-token.ts';
+import { isOfEpoch, isSameTag } from './lock-token.ts';
 import { isOfSessionLock, type SessionLockState, wasReleased } from './session.ts';
 
 /**
@@ -138,6 +138,5 @@ export function holdsLock(
   rules: LockRules,
   now: number,
 ): slot is Slot {
-  if (slot?.tag === undefined || !isHeld(slot, rules, now)) return false;
-  return slot.tag.every((byte, i) => byte === tag[i]);
+  return slot !== undefined && isSameTag(slot.tag, tag) && isHeld(slot, rules, now);
 }

@@ -2,9 +2,9 @@ import { BUDGETS } from '../budgets/budgets.ts';
 
 /**
  * The time that one kind of work may take in each turn of the event loop. Running work is not interrupted. If it takes
- * too long, the excess is a debt, and no such work begins in later turns until the debt is paid. Each turn pays `ms`,
- * or `BUDGETS.turnShare` of the time that other work took in it if that is more. Example: after an excess of 12 ms at 5
- * ms a turn, the next two turns begin no such work.
+ * longer, the excess is a debt. Each later turn pays `ms` of it, or `BUDGETS.turnShare` of the time that other work
+ * took in that turn if it is more, and begins no such work while the debt is `ms` or more. Example: after an excess of
+ * 12 ms at 5 ms a turn, the next two turns begin no such work; the third has 3 ms for it.
  */
 export class TurnTime {
   readonly #now: () => number;

@@ -3,7 +3,6 @@ import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { argumentError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
-import type { RandomSource } from '../../domain/clock.ts';
 import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
@@ -15,6 +14,7 @@ import type { Item, Table } from '../dynamodb/table.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/unknown-outcome.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
+import { randomName } from '../schema/message-keys.ts';
 import { addReady, readSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { takeNumbers } from './partition-header.ts';
@@ -174,11 +174,4 @@ function requireOneTransaction(table: Table, writes: number): void {
   throw argumentError(
     `The batch takes ${writes} writes; the limit is ${table.transactionItems}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
   );
-}
-
-const NAME_BYTES = 9;
-
-/** A unique name, for payload items, a send or an intent: 72 random bits. */
-export function randomName(random: RandomSource): string {
-  return Buffer.from(random.bytes(NAME_BYTES)).toString('base64url');
 }

@@ -1,6 +1,6 @@
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
-import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
+import { isSameTag, lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
@@ -201,7 +201,7 @@ function changed(block: Block, slots: readonly number[], change: (slot: Slot) =>
 
 function slotsWithTag(block: Block, tag: Uint8Array): number[] {
   return Array.from(block.slots)
-    .filter(([, slot]) => slot.tag?.every((byte, i) => byte === tag[i]))
+    .filter(([, slot]) => isSameTag(slot.tag, tag))
     .map(([number]) => number)
     .sort((a, b) => a - b);
 }

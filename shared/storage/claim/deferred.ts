@@ -1,6 +1,7 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { DeferredRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
+import { isSameTag } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
@@ -91,7 +92,7 @@ async function orLocked(
   const looked = await resultOf(table.getMany(keys, { consistent: true }));
   const [item] = 'value' in looked ? looked.value : [];
   const locked = item && fromBlockItem(item).slots.get(0)?.tag;
-  if (locked?.every((byte, i) => byte === tag[i])) return true;
+  if (isSameTag(locked, tag)) return true;
   throw claimed.error;
 }
 

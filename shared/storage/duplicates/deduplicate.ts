@@ -8,13 +8,12 @@ import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
-import { randomName } from '../append/append.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { noteDue } from '../scheduling/next-due.ts';
-import { batchDecisionKey, duplicateKey } from '../schema/message-keys.ts';
+import { batchDecisionKey, duplicateKey, randomName } from '../schema/message-keys.ts';
 import { addReady } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { unlessKnown } from './condition.ts';
@@ -36,7 +35,7 @@ import {
  * if a sender without an answer repeats its send (semantics O7).
  *
  * One read for a single message; one write for each message of a batch. `refused` = the reservation whose condition
- * failed. Throws ServiceBusy after too many tries.
+ * failed; its tries count too. Throws ServiceBusy after `CONFLICT_TRIES_MAX` tries.
  */
 export async function reserve(
   context: StoreContext,

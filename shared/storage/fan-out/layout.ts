@@ -6,14 +6,13 @@ import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
 import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
-import { randomName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
 import { putPayloads, referencesItem } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item } from '../dynamodb/table.ts';
-import { headerKey, payloadCollection } from '../schema/message-keys.ts';
+import { headerKey, payloadCollection, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { ascending, type Chunk, cutChunks, type Portion } from './layout-chunks.ts';
 

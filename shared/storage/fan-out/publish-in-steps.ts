@@ -8,7 +8,6 @@ import {
 } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
-import { randomName } from '../append/append.ts';
 import { type PreparedCondition, requireConditions } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { ITEM_BYTES_MAX } from '../dynamodb/item-size.ts';
@@ -22,7 +21,7 @@ import {
   type Write,
 } from '../dynamodb/table.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
-import { intentSortKey, logKey } from '../schema/message-keys.ts';
+import { intentSortKey, logKey, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /** The other writes of the transaction that starts a publication, and the owner of its turns. */

@@ -4,7 +4,6 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
-import { randomName } from '../append/append.ts';
 import { takeNumbers } from '../append/partition-header.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
@@ -13,6 +12,7 @@ import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts
 import { announce, readPages } from '../blocks/read-blocks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { decided } from '../dynamodb/unknown-outcome.ts';
+import { randomName } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 

@@ -4,7 +4,6 @@ import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { randomName } from '../append/append.ts';
 import { readPartitionHeader, takeNumbers } from '../append/partition-header.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
@@ -14,7 +13,7 @@ import { announce, keyOf } from '../blocks/read-blocks.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { readBatch } from '../fan-out/move-source.ts';
-import { dueSortKey, logKey } from '../schema/message-keys.ts';
+import { dueSortKey, logKey, randomName } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Due } from './due-times.ts';
@@ -33,8 +32,8 @@ const ROUNDS_MAX = 100;
  * Activates scheduled messages that have come due, in bulk. They get new sequence numbers, as if they were enqueued at
  * their due time (semantics #63); messages due at the same instant share blocks. Two activations at the same time do no
  * harm: of two transactions on one block, one finds it gone. True = messages were due here. False for an entity with
- * sessions that forwards: `forwardDue` sends its due messages on. Without sessions, messages first become active, and
- * `forwardAll` sends them on.
+ * sessions that forwards: `forwardDue` sends its due messages on, which join no session here. Without sessions they may
+ * become active first; `forwardAll` then sends them on.
  */
 export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
   if (log.sessions?.isForwarded) return false;

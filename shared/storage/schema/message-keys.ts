@@ -1,5 +1,6 @@
 import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import type { RandomSource } from '../../domain/clock.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
@@ -173,6 +174,13 @@ export function batchDecisionKey(entityId: string, name: string): ItemKey {
 /** The outcome of a transaction. Each has a collection of its own, so that none waits for another. */
 export function transactionKey(namespace: string, id: string): ItemKey {
   return { pk: `${namespace}.z${id}`, sk: 'z' };
+}
+
+const NAME_BYTES = 9;
+
+/** A unique name, for payload items, a send or an intent: 72 random bits. */
+export function randomName(random: RandomSource): string {
+  return Buffer.from(random.bytes(NAME_BYTES)).toString('base64url');
 }
 
 function hex(value: bigint): string {

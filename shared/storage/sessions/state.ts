@@ -1,11 +1,10 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
-import { randomName } from '../append/append.ts';
 import { putPayloads } from '../blocks/payloads.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import { decided, nextTry } from '../dynamodb/unknown-outcome.ts';
-import { payloadKey, sessionKey } from '../schema/message-keys.ts';
+import { payloadKey, randomName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';

@@ -4,7 +4,6 @@ import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { randomName } from '../append/append.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
@@ -27,7 +26,7 @@ import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
 import { newItems, type Outcome, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Write } from '../dynamodb/table.ts';
-import { payloadCollection } from '../schema/message-keys.ts';
+import { payloadCollection, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /** Messages that leave a block together for one new block. */

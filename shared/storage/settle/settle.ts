@@ -1,5 +1,6 @@
 import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
+import { isSameTag } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/blocks/slot.ts';
@@ -123,10 +124,6 @@ function wereSettledBefore(
     block?.slots.has(token.slot) === true &&
     block.slots.get(token.slot)?.tag === undefined;
   return group.every(isGivenBack) ? 'yes' : 'unknown';
-}
-
-function isSameTag(a: Uint8Array | undefined, b: Uint8Array): boolean {
-  return a?.every((byte, i) => byte === b[i]) === true;
 }
 
 function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
