@@ -1,8 +1,8 @@
 import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 
 /**
- * List prices on demand in us-east-1, in dollars, written down from memory. Nobody has compared them with the price list:
- * check them before you rely on a sum.
+ * List prices on demand in us-east-1, in dollars, written down from memory. Nobody has compared them with the price
+ * list: check them before you rely on a sum.
  */
 export const PRICES = {
   /** When they were written down. */

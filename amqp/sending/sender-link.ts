@@ -14,9 +14,10 @@ const SENDER_CREDIT = 1000;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 
 /**
- * Opens a link on which a client sends to an entity. A link to one entity may name another, to which its messages go via
- * the first; the client then needs the right to send to both (semantics U6, U7). Throws Unauthenticated, ArgumentError for
- * a long address, MessagingEntityNotFound, InvalidOperation for a subscription or a dead-letter queue.
+ * Opens a link on which a client sends to an entity. A link to one entity may name another, to which its messages go
+ * via the first; the client then needs the right to send to both (semantics U6, U7). Throws Unauthenticated,
+ * ArgumentError for a long address, MessagingEntityNotFound, InvalidOperation for a subscription or a dead-letter
+ * queue.
  */
 export async function openSender(
   context: ClientContext,

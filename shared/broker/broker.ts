@@ -100,9 +100,9 @@ export interface Broker {
   receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
 
   /**
-   * Carries out an operator's action on messages, for which the caller needs no lock. Returns for each, in order, whether
-   * it was done. If a message fails after an earlier one was changed, it throws ServiceTimeout, because a refusal would
-   * say that nothing was done.
+   * Carries out an operator's action on messages, for which the caller needs no lock. Returns for each, in order,
+   * whether it was done. If a message fails after an earlier one was changed, it throws ServiceTimeout, because a
+   * refusal would say that nothing was done.
    */
   operate(
     path: EntityPath,

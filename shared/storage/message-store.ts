@@ -35,8 +35,8 @@ import { transact } from './transactions/transact.ts';
 import { lookUpTransaction, resolveTransaction } from './transactions/transaction-record.ts';
 
 /**
- * How far ahead left work is entered, ms. A sweep may leave work while it does an entry, and the new entry must not be due
- * before the sweep has removed that one.
+ * How far ahead left work is entered, ms. A sweep may leave work while it does an entry, and the new entry must not be
+ * due before the sweep has removed that one.
  */
 const LEFT_FOR_MS = 60_000;
 

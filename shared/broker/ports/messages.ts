@@ -109,9 +109,9 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
     condition?: DeduplicationCondition,
   ): Promise<readonly bigint[]>;
   /**
-   * Takes `count` numbers from a partition's counter, and counts the bytes of `messages` towards the size of the entity;
-   * returns the first number. `count` exceeds the number of messages if rules make several copies of one. Throws
-   * NothingStored instead of ServiceBusy and ServiceTimeout.
+   * Takes `count` numbers from a partition's counter, and counts the bytes of `messages` towards the size of the
+   * entity; returns the first number. `count` exceeds the number of messages if rules make several copies of one.
+   * Throws NothingStored instead of ServiceBusy and ServiceTimeout.
    */
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /**

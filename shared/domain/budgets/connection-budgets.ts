@@ -130,8 +130,8 @@ export const CONNECTION_BUDGETS = {
   /** Tokens of a connection. With more, the token that was put first is dropped. */
   tokens: 2000,
   /**
-   * Size of all tokens of a connection, with their addresses and names of rules. With more, the token that was put first is
-   * dropped.
+   * Size of all tokens of a connection, with their addresses and names of rules. With more, the token that was put
+   * first is dropped.
    */
   tokenBytes: 1 * MB,
   /** Refused tokens and keys, over AMQP or HTTP; with more, the connection is closed. */

@@ -93,8 +93,8 @@ export class Choice {
   /** The start of the log, as far as a hint may skip it. */
   readonly #skippable: SkippablePart[] = [];
   /**
-   * The first block that no hint may skip, whatever is chosen: other receives have reserved messages of it, or it must be
-   * cleaned up.
+   * The first block that no hint may skip, whatever is chosen: other receives have reserved messages of it, or it must
+   * be cleaned up.
    */
   #hintEndsAt: string | undefined;
   readonly #chosen = new Set<Block>();

@@ -13,8 +13,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>/sweep           state                          lease of the sweep, progress of its walks
  *
  * `<time>` is epoch ms in 15 decimal digits, `+` = postponed; `<log>` is `<id>.<partition>.<generation>`, `/<session>/`
- * may follow. What belongs to a topic lies under its internal id, so that a later topic of the same name never finds it.
- * Tables with data have the keys `graves` and `agenda`, so these earlier words stay.
+ * may follow. What belongs to a topic lies under its internal id, so that a later topic of the same name never finds
+ * it. Tables with data have the keys `graves` and `agenda`, so these earlier words stay.
  */
 
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/;

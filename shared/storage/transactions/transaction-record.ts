@@ -73,10 +73,11 @@ async function read(
 }
 
 /**
- * Finds the final answer of a transaction, an attempt of which was refused (semantics U5); undefined = the refusal. The client repeats
- * a retryable refusal, so it only reads whether another attempt was carried out (1 RU). Any other refusal it stores, or
- * a mark of it, so that no earlier attempt can be carried out later (1 WU). Throws TransactionAborted if another attempt
- * was refused meanwhile; ServiceTimeout if the request fails, since the outcome is then unknown.
+ * Finds the final answer of a transaction, an attempt of which was refused (semantics U5); undefined = the refusal. The
+ * client repeats a retryable refusal, so it only reads whether another attempt was carried out (1 RU). Any other
+ * refusal it stores, or a mark of it, so that no earlier attempt can be carried out later (1 WU). Throws
+ * TransactionAborted if another attempt was refused meanwhile; ServiceTimeout if the request fails, since the outcome
+ * is then unknown.
  */
 export async function resolveTransaction(
   context: StoreContext,
