@@ -65,10 +65,10 @@ Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [
 ## What a message costs
 
 For each message: capacity units of DynamoDB as the engine reports them (\`ReturnConsumedCapacity\`), corrected to
-the service's price where an engine reports a transaction or a failed condition differently; requests to
-DynamoDB; and requests over HTTP. What is done behind an answer is counted too, except among the round trips,
-which are the requests that wait for one another before a call is answered (the worst call). A batch that is
-larger than the service takes at once (1 MiB sent, 3 MiB received) goes in several calls.
+the service's price where an engine reports less for a transaction, a failed condition, or a read that finds
+nothing; requests to DynamoDB; and requests over HTTP. What is done behind an answer is counted too, except
+among the round trips, which are the requests that wait for one another before a call is answered (the worst
+call). A batch that is larger than the service takes at once (1 MiB sent, 3 MiB received) goes in several calls.
 
 Dollars are for a million messages, on demand in us-east-1: $${PRICES.perMillionWriteUnits} for a million write units and
 $${PRICES.perMillionReadUnits} for a million read units. Apart from them, "$ gateway" is API Gateway (HTTP API, $${PRICES.perMillionHttpRequests.toFixed(2)} for

@@ -1,11 +1,24 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { groupsOf } from './runner/groups.ts';
 
-/** Below `node_modules`, so that packages are found from there, and git is not concerned. */
+/**
+ * Has a directory for each run. Below `node_modules`, so that packages are found from there, and git is not
+ * concerned.
+ */
 const OUTPUT = join('node_modules', '.cache', 'dynabus-tests');
+/** Longer than any run. */
+const LEFT_OVER_MS = 24 * 60 * 60_000;
 const RUNNER = join('test', 'runner');
 const REPORTER = 'reporter';
 const PROCESS_START = 'process-start';
@@ -43,14 +56,27 @@ export interface Bundles {
   readonly server: string;
 }
 
+/** Creates a directory for the bundles of one run, and removes those of runs that were killed. */
+export function createOutput(root: string): string {
+  const all = resolve(root, OUTPUT);
+  mkdirSync(all, { recursive: true });
+  for (const name of readdirSync(all)) {
+    const path = join(all, name);
+    const changedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - changedAt > LEFT_OVER_MS) rmSync(path, { recursive: true, force: true });
+  }
+  return mkdtempSync(join(all, 'run-'));
+}
+
 /**
- * Bundles all test files in one run of esbuild. To compile the imports again in each test process took longer than
- * many tests.
+ * Bundles all test files into a directory, in one run of esbuild. To compile the imports again in each test process
+ * took longer than many tests.
  */
-export async function bundleTests(root: string, files: readonly string[]): Promise<Bundles> {
-  const output = resolve(root, OUTPUT);
-  rmSync(output, { recursive: true, force: true });
-  mkdirSync(output, { recursive: true });
+export async function bundleTests(
+  root: string,
+  files: readonly string[],
+  output: string,
+): Promise<Bundles> {
   const groups = groupsOf(files);
   const entries = groups.map(({ name, files, engine }, number) => {
     // The runner begins with the first in the order of names.

@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
+import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../local/startup-error.ts';
-import { type Bundles, bundleTests } from './bundle.ts';
+import { type Bundles, bundleTests, createOutput } from './bundle.ts';
 import { SERVER_VARIABLE } from './runner/built-server.ts';
 import { groupsOf } from './runner/groups.ts';
 import { isMore, MORE_VARIABLE } from './runner/more.ts';
@@ -59,6 +59,10 @@ const SEARCH = {
   },
 };
 
+/** The exit code of a process that a signal ends is the signal's number and this. */
+const SIGNALLED = 128;
+
+let runner: ChildProcess | undefined;
 process.env = { ...JAVA_OPTIONS, ...process.env };
 const args = process.argv.slice(2);
 const filters = args.filter((arg) => !['--search', '--more'].includes(arg));
@@ -76,11 +80,14 @@ async function main(filters: readonly string[]): Promise<number> {
     console.error(`No test file has ${filters.join(' or ')} in its path.`);
     return 1;
   }
+  const output = createOutput(ROOT);
+  process.on('exit', () => rmSync(output, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, endOn);
   const roles = new Set(groupsOf(files).map(({ engine }) => engine));
   try {
     const [engines, bundles] = await Promise.all([
       startTestEngines(roles, isMore()),
-      bundleTests(ROOT, files),
+      bundleTests(ROOT, files, output),
     ]);
     const seconds = (performance.now() / 1000).toFixed(1);
     console.log(`${files.length} test files; engines ready after ${seconds} s: ${engines.names}`);
@@ -103,8 +110,15 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
+/** Ends the runner; this process lives on to stop the engines once it has ended. */
+function endOn(signal: 'SIGINT' | 'SIGTERM'): void {
+  if (runner === undefined) process.exit(SIGNALLED + constants.signals[signal]);
+  // Ctrl-C reaches the runner by itself.
+  if (signal === 'SIGTERM') runner.kill(signal);
+}
+
 async function runTests(bundles: Bundles, { variables }: StartedEngines): Promise<number> {
-  const runner = spawn(
+  runner = spawn(
     process.execPath,
     [
       // The options before `--test` are those of each process of tests too.
@@ -124,9 +138,6 @@ async function runTests(bundles: Bundles, { variables }: StartedEngines): Promis
       env: { ...process.env, ...variables, [SERVER_VARIABLE]: bundles.server },
     },
   );
-  // Ctrl-C reaches the runner by itself; we live on to stop the engines once it has ended.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => runner.kill('SIGTERM'));
   const [exitCode]: [number | null] = (await once(runner, 'exit')) as [number | null];
   return exitCode ?? 1;
 }

@@ -33,7 +33,7 @@ ${table(
 )}
 
 Receivers that wait ask the database, less and less often. The service counts one read unit at most for each request
-that finds nothing; local engines count none.
+that finds nothing.
 
 ${table(
   IDLE_TITLES,

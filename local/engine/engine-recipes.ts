@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -88,8 +88,7 @@ function findDynamoDbLocal(): Recipe | { readonly missing: string } {
       const accessKey = chooseAccessKey(directory);
       const file = dynamoDbLocalFile(accessKey);
       if (directory !== undefined) requireUsable(directory, [LEGACY_FILE, file]);
-      const classes = mkdtempSync(join(tmpdir(), 'dynabus-'));
-      writeFileSync(join(classes, `${LOOPBACK_CLASS}.class`), loopbackClass());
+      const classes = join(tmpdir(), `dynabus-${randomBytes(16).toString('hex')}`);
       return {
         accessKey,
         arguments: [
@@ -107,7 +106,10 @@ function findDynamoDbLocal(): Recipe | { readonly missing: string } {
             directory === undefined
               ? undefined
               : { directory, file, rivals: DYNAMODB_LOCAL_FILE.source, legacyFile: LEGACY_FILE },
-          temporary: classes,
+          temporary: {
+            directory: classes,
+            contents: { [`${LOOPBACK_CLASS}.class`]: loopbackClass().toString('base64') },
+          },
         },
         clean: () => rmSync(classes, { recursive: true, force: true }),
       };

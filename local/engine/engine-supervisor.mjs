@@ -14,8 +14,17 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long an engine may take to end after SIGTERM before the supervisor kills it. */
@@ -35,9 +44,7 @@ const { data, temporary } = JSON.parse(files);
 
 // Only the owner may read the files of an engine.
 process.umask(0o077);
-if (temporary !== undefined) {
-  process.on('exit', () => rmSync(temporary, { recursive: true, force: true }));
-}
+if (temporary !== undefined) createTemporary(temporary);
 if (data !== undefined) {
   await lock(data.directory);
   requireNoRival(data);
@@ -58,6 +65,23 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
 function stop() {
   engine.kill('SIGTERM');
   setTimeout(() => engine.kill('SIGKILL'), STOP_MS_MAX);
+}
+
+/**
+ * Creates the temporary directory of the engine. Fails if the path is in use: what is there belongs to another
+ * process.
+ * @param {import('./supervised-process.ts').TemporaryFiles} files
+ */
+function createTemporary({ directory, contents }) {
+  try {
+    mkdirSync(directory);
+    process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+    for (const [name, content] of Object.entries(contents)) {
+      writeFileSync(join(directory, name), content, 'base64');
+    }
+  } catch (error) {
+    fail(`The temporary directory ${directory} cannot be written: ${error.message}`);
+  }
 }
 
 /**

@@ -21,8 +21,18 @@ export interface SupervisedProcess {
 /** The files that the supervisor manages for a process. */
 export interface SupervisedFiles {
   readonly data?: SupervisedData | undefined;
-  /** A directory that the supervisor removes when the process has ended. */
-  readonly temporary?: string;
+  readonly temporary?: TemporaryFiles;
+}
+
+/**
+ * A directory that the supervisor creates for the process, and removes when the process has ended. If this process
+ * created it and were killed before the supervisor runs, nobody would remove it.
+ */
+export interface TemporaryFiles {
+  /** A path that is not in use. */
+  readonly directory: string;
+  /** By file name: the content in Base64. */
+  readonly contents: Readonly<Record<string, string>>;
 }
 
 /** A data directory, which the supervisor locks for one process at a time. */

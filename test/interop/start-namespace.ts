@@ -17,6 +17,8 @@ export interface TestNamespace {
   readonly port: number;
   /** What some work costs, with what is left to do behind its answers. */
   units(work: () => Promise<unknown>): Promise<Units>;
+  /** The instant by its clock, epoch ms. */
+  now(): number;
   /** Moves its clock ahead of the real one. */
   advance(ms: number): void;
   /** What it holds for its clients. */
@@ -46,11 +48,12 @@ export async function startNamespace({
   await tablesExist();
   const meter = new UnitMeter();
   let aheadMs = 0;
+  const now = () => clock.now() + aheadMs;
   const composition = compose({
     client,
     tables: TABLES,
     namespace: `compat-${randomBytes(6).toString('hex')}`,
-    clock: { now: () => clock.now() + aheadMs },
+    clock: { now },
     ...(memoryBytes === undefined ? {} : { memoryBytes }),
     ...(tier === undefined ? {} : { tier }),
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
@@ -85,6 +88,7 @@ export async function startNamespace({
       await composition.idle();
       return meter.take();
     },
+    now,
     advance: (ms) => {
       aheadMs += ms;
       composition.wake();

@@ -52,11 +52,9 @@ export class CollectionUnits {
   #charge(command: string, input: unknown, reported: number): void {
     const collections = collectionsOf(input);
     const isWrite = /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/.test(command);
-    // A transaction costs at least two units an item, which not every engine reports, and a failed
-    // condition costs one.
-    const isTransaction = command === TransactWriteItemsCommand.name;
-    const least = collections.length * (isTransaction ? 2 : 1);
-    const units = isWrite ? Math.max(reported, least) : reported;
+    // As in UnitMeter: an engine may report less than the service charges at any size of the items.
+    const least = collections.length * leastUnits(command, isWrite, input);
+    const units = Math.max(reported, least);
     for (const collection of collections) {
       const load = this.#loads.get(collection) ?? { read: 0, write: 0 };
       load[isWrite ? 'write' : 'read'] += units / collections.length;
@@ -71,6 +69,12 @@ export function secondsFor(loads: ReadonlyMap<string, CollectionLoad>): number {
     Math.max(write / WRITE_UNITS_PER_SECOND, read / READ_UNITS_PER_SECOND),
   );
   return Math.max(0, ...seconds);
+}
+
+/** The least units that the service charges for an item, or for a query. */
+function leastUnits(command: string, isWrite: boolean, input: unknown): number {
+  if (command === TransactWriteItemsCommand.name) return 2;
+  return isWrite || JSON.stringify(input).includes('"ConsistentRead":true') ? 1 : 0.5;
 }
 
 function unitsOf(consumed: ConsumedCapacity | ConsumedCapacity[] | undefined): number {

@@ -45,8 +45,12 @@ export interface SessionStore {
   state(session: Log, token: Uint8Array): Promise<Uint8Array | undefined>;
   /** Sets the state; undefined clears it. */
   setState(session: Log, token: Uint8Array, state: Uint8Array | undefined): Promise<void>;
-  /** Ids of sessions, in an order that does not change. */
-  list(partition: Log, page: ListSessionsOptions, policy: LogPolicy): Promise<readonly string[]>;
+  /** Ids of the first sessions, in an order that does not change. */
+  list(
+    partition: Log,
+    first: Omit<ListSessionsOptions, 'skip'>,
+    policy: LogPolicy,
+  ): Promise<readonly string[]>;
   /** As `MessageStore.deadLetterLapsed`, for sessions whose locks have ended recently. */
   deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean>;
 }

@@ -174,9 +174,9 @@ export async function listSessions(
   for (const partition of partitionNumbers(entity)) {
     const log = logOf(entity, 'main', partition);
     await comeDue(dependencies, path, log);
-    const page = { skip: 0, top: skip + top - found.length, updatedAfter };
+    const first = { top: skip + top - found.length, updatedAfter };
     const policy = policyOf(entity, 'main', partition);
-    found.push(...(await dependencies.sessions.list(log, page, policy)));
+    found.push(...(await dependencies.sessions.list(log, first, policy)));
     if (found.length >= skip + top) break;
   }
   return found.slice(skip, skip + top);

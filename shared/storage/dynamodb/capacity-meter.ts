@@ -10,9 +10,9 @@ export interface Units {
 }
 
 /**
- * Counts capacity units for benchmarks and tests. Two corrections give the service's price on every engine
- * (docs/architecture/budgets.md): a transaction costs at least two units an item, which DynamoDB Local does not report,
- * and a failed condition costs one.
+ * Counts capacity units for benchmarks and tests. Each request costs at least what the service charges for it at any
+ * size of its items (docs/architecture/budgets.md), because an engine may report less: DynamoDB Local reports nothing
+ * for a query that finds nothing and for items that do not exist, and too little for a transaction.
  */
 export class UnitMeter {
   #read = 0;
@@ -20,19 +20,21 @@ export class UnitMeter {
   #requests = 0;
   #depth = 0;
 
-  /** Call it when a request starts; call the result when it ends, with the reported capacity. */
+  /**
+   * Call it when a request starts, with the least that it costs; call the result when it ends, with the reported
+   * capacity, or undefined if it failed. A write that failed counts its least, because its condition did.
+   */
   begin(
-    kind: 'read' | 'write' | 'transact',
-    transactItems: number,
+    kind: 'read' | 'write',
+    least: number,
   ): (consumed: ConsumedCapacity | ConsumedCapacity[] | undefined) => void {
     const depth = this.#depth + 1;
     this.#requests++;
     return (consumed) => {
       this.#depth = Math.max(this.#depth, depth);
-      const reported = total(consumed);
-      if (kind === 'read') this.#read += reported;
-      else if (kind === 'write') this.#write += consumed === undefined ? 1 : reported;
-      else this.#write += Math.max(reported, 2 * transactItems);
+      const units = Math.max(total(consumed), least);
+      if (kind === 'write') this.#write += units;
+      else if (consumed !== undefined) this.#read += units;
     };
   }
 
@@ -53,7 +55,6 @@ export class UnitMeter {
 }
 
 function total(consumed: ConsumedCapacity | ConsumedCapacity[] | undefined): number {
-  if (consumed === undefined) return 0;
-  const list = Array.isArray(consumed) ? consumed : [consumed];
+  const list = [consumed ?? []].flat();
   return list.reduce((sum, entry) => sum + (entry.CapacityUnits ?? 0), 0);
 }

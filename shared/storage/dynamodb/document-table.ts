@@ -54,7 +54,7 @@ export class DocumentTable {
 
   /** One document by key, strongly consistent. */
   async get(key: ItemKey): Promise<Document | undefined> {
-    const answer = await this.#requests.send('read', () =>
+    const answer = await this.#requests.read({ consistent: true }, () =>
       this.#client.send(
         new GetCommand({
           TableName: this.name,
@@ -98,7 +98,7 @@ export class DocumentTable {
     let start = after;
     do {
       const from = start;
-      const { Items = [], LastEvaluatedKey } = await this.#requests.send('read', () =>
+      const { Items = [], LastEvaluatedKey } = await this.#requests.read({ consistent }, () =>
         this.#client.send(new QueryCommand({ ...input, ExclusiveStartKey: from })),
       );
       yield* Items;
@@ -112,7 +112,7 @@ export class DocumentTable {
     { from, to }: { readonly from: string; readonly to: string },
     limit: number,
   ): Promise<readonly Document[]> {
-    const answer = await this.#requests.send('read', () =>
+    const answer = await this.#requests.read({ consistent: false }, () =>
       this.#client.send(
         new QueryCommand({
           TableName: this.name,

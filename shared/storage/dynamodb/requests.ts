@@ -56,6 +56,17 @@ export interface Repeating {
   readonly once?: boolean;
 }
 
+/**
+ * A read: its consistency, which decides the price, and the number of items that it asks for; a query counts as one.
+ */
+interface Read {
+  readonly consistent: boolean;
+  readonly items?: number;
+}
+
+/** The least capacity units that the service charges for an item. */
+const LEAST_UNITS = { consistentRead: 1, staleRead: 0.5, write: 1, transactedWrite: 2 } as const;
+
 interface Answer {
   readonly ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined;
 }
@@ -71,12 +82,18 @@ export class Requests {
     this.#options = options;
   }
 
-  /** Sends a read or an unconditional write. */
-  async send<Sent extends Answer>(
-    kind: 'read' | 'write',
+  /** Sends a read. */
+  async read<Sent extends Answer>(
+    { consistent, items = 1 }: Read,
     send: () => Promise<Sent>,
   ): Promise<Sent> {
-    return await this.#run(kind, 0, send);
+    const least = consistent ? LEAST_UNITS.consistentRead : LEAST_UNITS.staleRead;
+    return await this.#run('read', items * least, send);
+  }
+
+  /** Sends unconditional writes of `items` items. */
+  async writeBatch<Sent extends Answer>(items: number, send: () => Promise<Sent>): Promise<Sent> {
+    return await this.#run('write', items * LEAST_UNITS.write, send);
   }
 
   /** Sends a conditional write of one item. */
@@ -88,7 +105,7 @@ export class Requests {
     for (let count = 0; ; count++) {
       try {
         await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
-        const { Attributes } = await this.#run('write', 0, () => send(tries));
+        const { Attributes } = await this.#run('write', LEAST_UNITS.write, () => send(tries));
         return { done: true, item: Attributes };
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) {
@@ -107,7 +124,7 @@ export class Requests {
       await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
       try {
         // All tries of a command have one token, by which the database recognizes them, so it takes effect once.
-        await this.#run('transact', items, () => send(tries));
+        await this.#run('write', items * LEAST_UNITS.transactedWrite, () => send(tries));
         return { done: true };
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
@@ -122,11 +139,11 @@ export class Requests {
   }
 
   async #run<Sent extends Answer>(
-    kind: 'read' | 'write' | 'transact',
-    transactItems: number,
+    kind: 'read' | 'write',
+    least: number,
     send: () => Promise<Sent>,
   ): Promise<Sent> {
-    const finish = this.#options.meter?.begin(kind, transactItems);
+    const finish = this.#options.meter?.begin(kind, least);
     try {
       const answer = await send();
       finish?.(answer.ConsumedCapacity);

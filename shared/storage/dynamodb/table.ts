@@ -104,7 +104,7 @@ export class Table {
 
   /** One item by key. */
   async get(key: ItemKey, { consistent }: { consistent: boolean }): Promise<Item | undefined> {
-    const answer = await this.#requests.send('read', () =>
+    const answer = await this.#requests.read({ consistent }, () =>
       this.#client.send(
         new GetItemCommand({
           TableName: this.name,
@@ -121,7 +121,8 @@ export class Table {
   async query(
     input: Omit<QueryCommandInput, 'TableName'>,
   ): Promise<{ items: readonly Item[]; lastKey: Item | undefined }> {
-    const answer = await this.#requests.send('read', () =>
+    const { ConsistentRead: consistent = false } = input;
+    const answer = await this.#requests.read({ consistent }, () =>
       this.#client.send(
         new QueryCommand({ ...input, TableName: this.name, ReturnConsumedCapacity: 'TOTAL' }),
       ),
@@ -176,7 +177,7 @@ export class Table {
     for (let tries = 0; pending.length > 0; tries++) {
       await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: { Keys: pending, ConsistentRead: consistent } };
-      const answer = await this.#requests.send('read', () =>
+      const answer = await this.#requests.read({ consistent, items: pending.length }, () =>
         this.#client.send(
           new BatchGetItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
         ),
@@ -232,7 +233,7 @@ export class Table {
     for (let tries = 0; pending.length > 0; tries++) {
       await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: pending };
-      const answer = await this.#requests.send('write', () =>
+      const answer = await this.#requests.writeBatch(pending.length, () =>
         this.#client.send(
           new BatchWriteItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
         ),

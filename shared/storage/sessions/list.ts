@@ -22,22 +22,19 @@ const PAGE_ITEMS = 200;
 const FIRST_SESSION = '/';
 const AFTER_SESSIONS = '0';
 
-/** Ids of sessions in the order of their keys (semantics S11); see `SessionStore.list`. */
+/** Ids of the first sessions in the order of their keys (semantics S11); see `SessionStore.list`. */
 export async function listSessions(
   context: StoreContext,
   partition: Log,
-  page: ListSessionsOptions,
+  { top, updatedAfter }: Omit<ListSessionsOptions, 'skip'>,
   policy: LogPolicy,
 ): Promise<readonly string[]> {
-  const { updatedAfter, skip, top } = page;
   const sessions =
     updatedAfter === undefined
       ? withMessages(context, partition, policy)
       : withState(context, partition, updatedAfter);
   const found: string[] = [];
-  let passed = 0;
   for await (const session of sessions) {
-    if (passed++ < skip) continue;
     found.push(session);
     if (found.length >= top) break;
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
+import { isMore } from '../../runner/more.ts';
 import { createPartitioned } from '../../spec/partitions/partitioned.ts';
 import { drain, fill, KB, MODES, takeFrom, times } from '../../spec/wire/answers.ts';
 import { startApp } from '../../support/http-fixture.ts';
@@ -16,11 +17,14 @@ const { printedBytes } = BUDGETS.request;
 const LARGE = { MaxMessageSizeInKilobytes: '102400' };
 const MB = 1024 * KB;
 /** Each prints as 1.5 MB. */
-const control = times(7, () => ({ Body: '\u0001'.repeat(250 * KB) }));
+const control = times(isMore() ? 12 : 7, () => ({ Body: '\u0001'.repeat(250 * KB) }));
 const SENT = {
   'control characters': { messages: control, perBatch: 4 },
   'properties with long JSON': {
-    messages: times(200, () => ({ Body: '', UserProperties: { x: '\u0001'.repeat(8 * KB) } })),
+    messages: times(isMore() ? 300 : 200, () => ({
+      Body: '',
+      UserProperties: { x: '\u0001'.repeat(8 * KB) },
+    })),
     perBatch: 100,
   },
 };
@@ -45,7 +49,7 @@ for (const mode of MODES) {
   test(`row 7: ${mode}: the limit of an answer holds for all partitions together`, async (t) => {
     const bus = await startBroker(t);
     expectStatus(await createPartitioned(bus, 'p'), 201);
-    const messages = times(8, (i) => ({
+    const messages = times(isMore() ? 12 : 8, (i) => ({
       Body: '\u0001'.repeat(250 * KB),
       BrokerProperties: { PartitionKey: `key-${i}` },
     }));

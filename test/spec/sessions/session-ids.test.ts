@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, settlementOf } from '../queues/queue.ts';
+import { isMore } from '../../runner/more.ts';
+import { bodies, numbers, settlementOf } from '../queues/queue.ts';
 import {
   drain,
   ENTITIES,
@@ -104,8 +105,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
     const session = await fixture.accept(id);
     assert.equal(await session.state(), `of ${i}`);
     const number = deferredNumbers.get(id) ?? assert.fail();
-    const peeked = await session.peek();
-    assert.deepEqual([peeked.length, peeked[0]?.broker.SequenceNumber], [1, number]);
+    assert.deepEqual(numbers(await session.peek()), [number]);
     const deferred = await session.receiveDeferred([number]);
     assert.deepEqual(bodies(deferred), [`${i} again`]);
     await settleAll(session, deferred, 'deadLetter');
@@ -117,7 +117,7 @@ test('#97 any text of up to 128 characters is a session id, and no id is mistake
 });
 
 test('#97 a scheduled message reaches its session under any id', async (t) => {
-  const ids = ODD_IDS.filter((_, i) => i % 2 === 0);
+  const ids = ODD_IDS.filter((_, i) => isMore() || i % 2 === 0);
   const fixture = await startSessions(t);
   const at = { ScheduledEnqueueTimeUtc: new Date(fixture.broker.clock.now() + 5000).toISOString() };
   await fixture.broker.schedule(

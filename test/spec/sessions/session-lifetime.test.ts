@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { bodies, instant } from '../queues/queue.ts';
@@ -135,8 +136,9 @@ async function idOf(items: StoredItems, { entity }: SessionFixture): Promise<str
 }
 
 async function sweepForAnHour({ broker }: SessionFixture): Promise<void> {
-  for (let i = 0; i < 12; i++) {
-    broker.clock.advance({ minutes: 5 });
+  const sweeps = isMore() ? 60 : 12;
+  for (let i = 0; i < sweeps; i++) {
+    broker.clock.advance({ minutes: 60 / sweeps });
     await broker.sweep();
   }
 }

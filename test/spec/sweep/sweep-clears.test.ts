@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { interposingClient } from '../../support/interposing-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
@@ -17,7 +18,7 @@ import {
 } from '../queues/queue.ts';
 
 /** After an hour of sweeps there is no cleanup left to do, also if they are rare. */
-const SWEEPS = 12;
+const SWEEPS = isMore() ? 60 : 12;
 
 async function sweepForAnHour(broker: TestBroker): Promise<void> {
   for (let i = 0; i < SWEEPS; i++) {

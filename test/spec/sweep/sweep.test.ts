@@ -133,6 +133,11 @@ const LEASE_UNITS = 2;
 const QUEUES = isMore() ? 100 : 30;
 /** What a run may read: half a unit a queue, which is less than a read of each. */
 const READ_UNITS = QUEUES / 2;
+/**
+ * What the daily visit of an idle queue reads: it looks for publications, scheduled messages and the note of the last
+ * check for orphans, strongly consistent, and for payloads at half the price. What finds nothing costs as much.
+ */
+const DAILY_READ_UNITS = 3.5;
 
 /** Creates the queues; returns their names. */
 async function createMany(broker: TestBroker, settings: Record<string, string> = {}) {
@@ -149,7 +154,8 @@ test(`a sweep of an idle namespace of ${QUEUES} queues costs at most ${READ_UNIT
   // The first run of a day checks each queue for orphans, and writes a note before each check.
   const daily = await broker.units(() => broker.sweep());
   t.diagnostic(`once a day ${daily.read} read units and ${daily.write} write units`);
-  assert.ok(daily.read <= 3 * QUEUES, `${daily.read} read units`);
+  const dailyUnits = DAILY_READ_UNITS * QUEUES + READ_UNITS;
+  assert.ok(daily.read <= dailyUnits, `${daily.read} read units`);
   assert.ok(daily.write <= LEASE_UNITS + names.length, `${daily.write} write units`);
   for (let i = 0; i < 5; i++) {
     broker.clock.advance({ minutes: 1 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { isMore } from '../../runner/more.ts';
 import { startLambdaBroker } from '../../support/lambda-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { acceptSession } from '../../support/test-session.ts';
@@ -13,14 +14,17 @@ import { drain, fill, KB, MODES, manyProperties, takeFrom, times } from './answe
  * prints longer than that, so that it needs several responses.
  */
 
+/** Messages without a body, in one batch. */
+const EMPTY = isMore() ? 300 : 200;
+
 const BODIES = {
   quotes: { messages: times(12, () => ({ Body: '"'.repeat(255 * KB) })), perBatch: 4 },
   'control characters': {
-    messages: times(6, () => ({ Body: '\u0001'.repeat(255 * KB) })),
+    messages: times(isMore() ? 12 : 6, () => ({ Body: '\u0001'.repeat(255 * KB) })),
     perBatch: 4,
   },
   'small control characters': {
-    messages: times(600, () => ({ Body: '\u0001'.repeat(2 * KB) })),
+    messages: times(isMore() ? 900 : 600, () => ({ Body: '\u0001'.repeat(2 * KB) })),
     perBatch: 300,
   },
   'binary bytes': {
@@ -63,7 +67,7 @@ for (const mode of MODES) {
   test(`${mode}: a partitioned queue delivers everything in responses that Lambda accepts`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await createPartitioned(broker, 'p'), 201);
-    const messages = times(8, (i) => ({
+    const messages = times(isMore() ? 16 : 8, (i) => ({
       Body: '\u0001'.repeat(250 * KB),
       BrokerProperties: { PartitionKey: `key-${i}` },
     }));
@@ -94,11 +98,11 @@ for (const mode of MODES) {
     const sent = await fill(
       broker,
       'q',
-      times(200, () => ({ Body: '' })),
-      200,
+      times(EMPTY, () => ({ Body: '' })),
+      EMPTY,
     );
     const locked = await broker.peekLockMany('q', 1000);
-    assert.equal(locked.length, 200);
+    assert.equal(locked.length, EMPTY);
     const outcomes = await broker.settle(
       'q',
       locked.map((message) => ({
