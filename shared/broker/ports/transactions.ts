@@ -33,7 +33,9 @@ export interface TransactionStore {
 /** An attempt of a transaction with an id. */
 export interface IdentifiedAttempt {
   readonly identity: TransactionIdentity;
-  /** The mark of the last refusal before it, if any. The attempt is carried out only if no other was refused since. */
+  /**
+   * The mark of the last refusal before it, if any. The attempt is carried out only if no other one was refused since.
+   */
   readonly refusal: Uint8Array | undefined;
 }
 

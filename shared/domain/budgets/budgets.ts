@@ -137,7 +137,9 @@ export const BUDGETS = {
     largeBytes: 1 * MB,
     /** Memory for each of those bytes; they are copied several times until the message is stored. */
     heldPerLargeByte: 7,
-    /** If messages that are read together have more bytes than this, each of their bytes counts more. */
+    /**
+     * Messages that are read together and have more bytes than this count more for each byte, also for the first ones.
+     */
     readBytes: 3 * MB,
     /** Memory for each byte of messages that are read together, if they have at most `readBytes`. */
     heldPerSmallReadByte: 2,

@@ -3,8 +3,8 @@ import { BUDGETS } from '../budgets/budgets.ts';
 /**
  * The time that one kind of work may take in each turn of the event loop. Running work is not interrupted. If it takes
  * too long, the excess is a debt, and no such work begins in later turns until the debt is paid. Each turn pays `ms`,
- * or `BUDGETS.turnShare` of the time that other work took in it if that is more. Example: after an excess of 12 ms at
- * 5 ms a turn, the next two turns begin no such work.
+ * or `BUDGETS.turnShare` of the time that other work took in it if that is more. Example: after an excess of 12 ms at 5
+ * ms a turn, the next two turns begin no such work.
  */
 export class TurnTime {
   readonly #now: () => number;

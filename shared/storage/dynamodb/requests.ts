@@ -56,9 +56,7 @@ export interface Repeating {
   readonly once?: boolean;
 }
 
-/**
- * A read: its consistency, which decides the price, and the number of items that it asks for; a query counts as one.
- */
+/** A read: its consistency, which decides the price, and how many items it asks for; a query counts as one. */
 interface Read {
   readonly consistent: boolean;
   readonly items?: number;

@@ -7,9 +7,9 @@ import { walkEntities } from './walk.ts';
 /**
  * One run of the sweep: due work, the messages of removed entities, and the walks over all entities. One run at a time
  * holds the lease of the namespace. Every step is a conditional write of its own, so two runs at once do no harm, and
- * a run that is cut off loses nothing. No receive waits for the sweep: it never hands out expired or exhausted
- * messages. Peeks and counts may show them until a receive or the sweep removes them. False = another run holds the
- * lease, and this one did nothing. Throws AggregateError if a part of the run failed.
+ * a run that is cut off loses nothing. No receive waits for the sweep: it never hands out
+ * expired or exhausted messages. Peeks and counts may show them until a receive or the sweep removes them. False =
+ * another run holds the lease, and this one did nothing. Throws AggregateError if a part of the run failed.
  */
 export async function sweep(dependencies: SweepDependencies): Promise<boolean> {
   const { documents, namespace, clock, context } = dependencies;
