@@ -56,7 +56,10 @@ function webSocket(gateway: Pick<AmqpServer, 'accept'>, t: TestContext): FakeSoc
   return socket;
 }
 
-/** Replaces the monotonic clock. `t.mock` would record each call with its stack, which takes ten times as long as the test. */
+/**
+ * Replaces the monotonic clock. `t.mock` would record each call with its stack, which takes ten times as long as the
+ * test.
+ */
 function setClock(t: TestContext, now: () => number): void {
   const { now: before } = performance;
   performance.now = now;
