@@ -237,8 +237,8 @@ export class Deliverer {
 
   /**
    * Detaches the link with the error of a receive, such as that its entity was deleted (semantics W10). For a lost
-   * session lock it waits a moment first: a client
-   * whose wait lasts as long as the lock ends it just then, and gets no error.
+   * session lock it waits a moment first: a client whose wait lasts as long as the lock ends it just then, and gets no
+   * error.
    */
   async #endLink(error: unknown): Promise<void> {
     const { link } = this.#options;

@@ -40,8 +40,8 @@ const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
 export interface DeliveryWriterOptions {
   readonly path: EntityPath;
   readonly pathname: string;
-  /** The largest delivery that the link accepts, bytes. */
-  readonly bytesMax: number;
+  /** The largest delivery that the link accepts, bytes: more than it announces, since batches may be larger. */
+  readonly acceptedBytes: number;
 }
 
 interface ReadDelivery {
@@ -70,7 +70,7 @@ export class DeliveryWriter {
   readonly #link: IncomingLink;
   readonly #path: EntityPath;
   readonly #pathname: string;
-  readonly #bytesMax: number;
+  readonly #acceptedBytes: number;
   #pending: IncomingDelivery[] = [];
   /** The enlistments of transactional deliveries without an outcome. */
   readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
@@ -79,13 +79,13 @@ export class DeliveryWriter {
   constructor(
     context: ClientContext,
     link: IncomingLink,
-    { path, pathname, bytesMax }: DeliveryWriterOptions,
+    { path, pathname, acceptedBytes }: DeliveryWriterOptions,
   ) {
     this.#context = context;
     this.#link = link;
     this.#path = path;
     this.#pathname = pathname;
-    this.#bytesMax = bytesMax;
+    this.#acceptedBytes = acceptedBytes;
   }
 
   /** Adds a delivery to be stored, or to be added to its transaction. */
@@ -250,11 +250,11 @@ export class DeliveryWriter {
     }
   }
 
-  /** A delivery that is too large gets an outcome like any other refusal (semantics W21). */
+  /** Refuses a delivery above `acceptedBytes`; `requireSendableMessages` refuses smaller ones (semantics W21). */
   #requireWithinLimit({ isTooLarge }: IncomingDelivery): void {
     if (!isTooLarge) return;
     throw messageSizeExceeded(
-      `The received message is larger than the link allows: more than ${this.#bytesMax} bytes.`,
+      `The received message is larger than the link allows: more than ${this.#acceptedBytes} bytes.`,
     );
   }
 

@@ -38,11 +38,11 @@ export async function openSender(
   // A link that has ended meanwhile would never stop the writer.
   if (!link.isAttaching) return;
   const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
-  const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
-  const writer = new DeliveryWriter(context, link, { path, pathname, bytesMax });
+  const acceptedBytes = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
+  const writer = new DeliveryWriter(context, link, { path, pathname, acceptedBytes });
   link.onDelivery(
     (delivery) => writer.add(delivery),
-    () => bytesMax,
+    () => acceptedBytes,
   );
   link.onIgnored((transaction) => transactions.enlist(transaction).refuse());
   link.onEnd(shutdown.onBegin(() => link.holdOutcomes()));

@@ -68,7 +68,8 @@ export interface Enlistment {
 
 /**
  * The open transactions of one connection. Operations are kept in memory, which counts for the connection,
- * until the discharge: then the broker executes all of them or none (semantics U15). A rollback only drops them.
+ * until the discharge: then the broker executes all of them or none (semantics U15). A rollback only drops them. No
+ * timer ends a transaction: one past its time (semantics #131) is dropped at the next declare or when its id is used.
  *
  * A client may send operations and the discharge without waiting for outcomes (Qpid Proton does). Operations
  * that arrive before the discharge belong to the transaction, so the discharge waits until they are added. If

@@ -178,9 +178,9 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
-    wake: (log) => {
-      partitionHints.noteArrival(log);
-      wakeUps.wake(log);
+    wake: (logName) => {
+      partitionHints.noteArrival(logName);
+      wakeUps.wake(logName);
     },
     addDueWork: (log, dueAt) => dueWork.add(log, dueAt),
   };

@@ -19,8 +19,9 @@ export async function findEntity(
 }
 
 /**
- * The queue or subscription that a path names. Throws MessagingEntityNotFound; InvalidOperation for a topic
- * (semantics T8).
+ * Finds the queue or subscription of an operation on its messages, and records the operation as a use of it (semantics
+ * #A20, V5). A subscription gets the default time to live of its topic if that is smaller. Throws
+ * MessagingEntityNotFound; InvalidOperation for a topic (semantics T8).
  */
 export async function findReceivable(
   dependencies: BrokerDependencies,
@@ -35,8 +36,8 @@ export async function findReceivable(
 }
 
 /**
- * A subscription with the default time to live of its topic if that is the smaller one (semantics #A14). A use of a
- * subscription is also a use of its topic (semantics V6).
+ * A subscription with the default time to live of its topic if that is the smaller one (semantics #A14). Records a use
+ * of the topic, since a use of a subscription is also one of its topic (semantics V6).
  */
 async function underItsTopic(
   dependencies: BrokerDependencies,

@@ -80,5 +80,5 @@ export interface StorageLimits {
   readonly bytesPerMegabyte: number;
 }
 
-/** Those of the service. */
+/** The limits of DynamoDB; a megabyte is a whole one. */
 export const STORAGE_LIMITS: StorageLimits = { transactionItems: 100, bytesPerMegabyte: MB };

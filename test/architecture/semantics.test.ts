@@ -50,7 +50,7 @@ test('nothing refers to sections of documents that are not in the repository', (
   );
 });
 
-test('every rule is cited in the product where it is decided, unless nothing decides it', () => {
+test('every rule is cited somewhere in the product, under one of its ids, unless nothing decides it', () => {
   const cited: ReadonlySet<string> = new Set(
     PRODUCT.flatMap((path) => referencesIn(readText(path))),
   );

@@ -1,4 +1,4 @@
-/** The rooms in which bugs are planted: folders of `shared`. */
+/** The modules in which bugs are planted: folders of `shared`. */
 export type Room = 'domain' | 'broker' | 'storage';
 
 /** One change of the product's text. */

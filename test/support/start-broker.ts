@@ -118,13 +118,13 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const others = areAlternating ? [start(randomSource(seed && `${seed}+`))] : [];
   const processes = [first, ...others];
   const turns = areAlternating ? new AlternatingProcesses(processes, time) : undefined;
-  const gateway = new AmqpServer({ ...first.dependencies, reportFault });
+  const amqp = new AmqpServer({ ...first.dependencies, reportFault });
   const app = turns ?? first.app;
   const { memory } = first.dependencies;
-  const server = await startServer({ app, memory, amqp: gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, amqp, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
-    await gateway.close();
+    await amqp.close();
     for (const process of processes) await process.close();
     await closed;
   });

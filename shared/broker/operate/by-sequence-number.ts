@@ -53,7 +53,7 @@ export async function receiveDeferred(
   });
 }
 
-/** Cancels scheduled messages; see `Broker.cancelScheduled`. */
+/** Cancels scheduled messages, which is a use of their entity (semantics V5); see `Broker.cancelScheduled`. */
 export async function cancelScheduled(
   dependencies: BrokerDependencies,
   path: EntityPath,

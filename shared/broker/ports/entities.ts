@@ -57,6 +57,6 @@ export interface SubscriptionCatalog {
 
 /** Records uses of entities, for AutoDeleteOnIdle (semantics V5). */
 export interface Activity {
-  /** Records a receive, settlement or peek. Writes at most once a minute for each entity, and never waits. */
+  /** Records any operation on messages but a send. Writes at most once a minute for each entity, and never waits. */
   used(entity: Entity): void;
 }

@@ -38,7 +38,7 @@ export async function acceptSession(
   const { lockMs } = entity.description;
   const accepted = await dependencies.sessions.accept(sessionLog(entity, sessionId), lockMs);
   if (accepted === undefined) throw sessionCannotBeLocked(sessionId);
-  return shown(accepted);
+  return toSessionLock(accepted);
 }
 
 async function acceptNext(
@@ -59,7 +59,7 @@ async function acceptNext(
       await beforeAttempt?.();
       if (wait.isAborted) return undefined;
       const accepted = await acceptInAny(dependencies, entity, path);
-      if (accepted !== undefined || isLast) return accepted && shown(accepted);
+      if (accepted !== undefined || isLast) return accepted && toSessionLock(accepted);
       onWait?.();
       await wait.pause();
     }
@@ -106,7 +106,7 @@ function requireSessions(entity: Receivable, path: EntityPath): void {
   if (path.subQueue !== 'main' || !entity.description.requiresSession) throw sessionsNotSupported();
 }
 
-function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock {
+function toSessionLock({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock {
   return { sessionId, lockToken: formatSessionToken(token), lockedUntil };
 }
 

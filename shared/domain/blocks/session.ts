@@ -110,7 +110,7 @@ export function sessionsNotSupported(): BrokerError {
   );
 }
 
-/** SessionCannotBeLocked: another receiver holds the session; the service's own words (semantics #88). */
+/** SessionCannotBeLocked: another receiver holds the session. The sentence is that of Service Bus. */
 export function sessionCannotBeLocked(sessionId: string): BrokerError {
   return new BrokerError(
     'SessionCannotBeLocked',

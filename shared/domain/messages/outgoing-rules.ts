@@ -9,8 +9,6 @@ import { LIMITS } from '../limits.ts';
 import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
 import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-limits.ts';
 
-/** The checks of messages before an entity accepts them (semantics M3, M5, M16). */
-
 /** Throws MessageSizeExceeded for a batch with too many messages (semantics M22). */
 export function requireBatchFits(messages: number): void {
   if (messages <= LIMITS.batchMessages) return;
@@ -37,6 +35,7 @@ export function requireSendableMessages(
   for (const message of messages) {
     requireValid(message);
     const size = sentSize(message);
+    // Also over AMQP, for what its link has accepted (semantics M16, W21).
     if (size > messageBytesMax) throw tooLarge('message', size, messageBytesMax);
     total += size;
   }
@@ -73,6 +72,7 @@ function requireValid(message: OutgoingMessage): void {
   requireId('ViaPartitionKey', message.viaPartitionKey);
   requireId('ReplyToSessionId', message.replyToSessionId);
   const { sessionId, partitionKey, timeToLiveMs } = message;
+  // The keys must be equal (semantics M5, #134).
   if (hasTwoOrderingKeys(message)) {
     throw invalidOperation(
       `PartitionKey '${partitionKey}' and SessionId '${sessionId}' are both set and differ; they must be the same.`,
@@ -91,6 +91,7 @@ function requireInstant(name: string, ms: number | undefined): void {
   throw argumentError(`${name} must be an instant of the years 1 to 9999.`);
 }
 
+/** Throws ArgumentError for an id that is too long (semantics M3). */
 function requireId(name: string, value: string | undefined): void {
   if (value === undefined || value.length <= LIMITS.idLength) return;
   throw argumentError(

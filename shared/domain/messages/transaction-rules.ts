@@ -3,9 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 import { partitionOfKey } from './partition.ts';
 
-/** The limits of a transaction (semantics #130, U10, U11). */
-
-/** Throws InvalidOperation if a transaction sends more messages than it may. */
+/** Throws InvalidOperation if a transaction sends more messages than it may (semantics #130). */
 export function requireTransactionSize(messages: number): void {
   if (messages <= LIMITS.transactionMessages) return;
   throw invalidOperation(
@@ -23,9 +21,10 @@ export interface TransactedEntity {
 type Keys = Pick<OutgoingMessage, 'messageId' | 'sessionId' | 'partitionKey' | 'viaPartitionKey'>;
 
 /**
- * The one partition of an entity to which a transaction sends its messages. In a partitioned entity all
- * messages must have the same key. That includes messages to other entities that are sent via this one; their
- * key is the ViaPartitionKey (semantics U12). Throws InvalidOperation.
+ * The one partition of an entity to which a transaction sends its messages. In a partitioned entity every message
+ * must have a key, where sessions are required a SessionId (semantics U11), and all must have the same key (semantics
+ * U10). That includes messages to other entities that are sent via this one; their key is the ViaPartitionKey
+ * (semantics U12). Throws InvalidOperation.
  */
 export function transactedPartition(
   entity: TransactedEntity,
@@ -53,6 +52,7 @@ function withoutKey({ name }: TransactedEntity, what: string): BrokerError {
   );
 }
 
+/** Throws InvalidOperation if the keys differ (semantics U10), and so for two sessions (semantics #133, #P10, U11). */
 function partitionOfOne(
   { name, partitions }: TransactedEntity,
   [first = '', ...others]: readonly string[],

@@ -33,7 +33,7 @@ export function announce(
   context.wake(logName(log));
 }
 
-/** The same after a message in a log became available again. */
+/** Wakes a waiting receive after a message in a log became available again, and drops hints that would hide it. */
 export function announceReturn(context: StoreContext, log: Log): void {
   context.scanHints.noteReturn(logName(log));
   context.wake(logName(log));

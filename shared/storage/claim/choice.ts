@@ -133,7 +133,7 @@ export class Choice {
     const freeBlock = free.length > 0 ? { block, sortKey, free } : undefined;
     if (freeBlock !== undefined) this.#freeBlocks.push(freeBlock);
     // A receive that claims from this block cleans it up too.
-    const isLeft = reserved === undefined && isOver(block, survey);
+    const isLeft = reserved === undefined && needsCleanUp(block, survey);
     if (isLeft && this.#leftovers.length < LEFTOVERS_MAX) this.#leftovers.push({ block, survey });
     if (isLeft || reserved !== undefined) this.#hintEndsAt ??= sortKey;
     if (this.#hintEndsAt === undefined) this.#skip(sortKey, survey.nextFreeAt, freeBlock);
@@ -265,6 +265,6 @@ function firstGap({ slots }: Block, from: number): number {
 }
 
 /** Whether a block holds something to clean up. */
-function isOver(block: Block, survey: BlockSurvey): boolean {
+function needsCleanUp(block: Block, survey: BlockSurvey): boolean {
   return block.slots.size === 0 || survey.expired.length > 0 || survey.exhausted.length > 0;
 }

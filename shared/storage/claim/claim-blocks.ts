@@ -123,7 +123,7 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
  * a late copy of the first cannot take effect. One write unit for each try. Throws ServiceTimeout if the outcome of
  * both is unknown.
  */
-export async function take(
+export async function claimBlock(
   receive: Receive,
   target: Target,
   how: Taking,

@@ -15,7 +15,7 @@ import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
-import { type Claimed, eachOf, lockEnd, newTag, type Receive, take } from './claim-blocks.ts';
+import { type Claimed, claimBlock, eachOf, lockEnd, newTag, type Receive } from './claim-blocks.ts';
 import { tokenOf, toReceivedMessage } from './received-message.ts';
 import { scan } from './scan.ts';
 
@@ -175,7 +175,7 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const lockedUntil = lockEnd(request, inTurn.now);
     const change = (slot: Slot) => claimed(slot, tag, lockedUntil, request.rules);
-    const got = await take(inTurn, target, { kind: 'lock', tag, change });
+    const got = await claimBlock(inTurn, target, { kind: 'lock', tag, change });
     return got === undefined ? undefined : { ...got, lockedUntil };
   });
   const claims = taken.filter((claim) => claim !== undefined);
@@ -241,7 +241,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
   // A missing payload means that another receiver took the message meanwhile.
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const how = { kind: 'remove' } as const;
-    const got = loaded.has(target.block) ? await take(inTurn, target, how) : undefined;
+    const got = loaded.has(target.block) ? await claimBlock(inTurn, target, how) : undefined;
     return got && { ...got, now: inTurn.now };
   });
   context.sizeEstimate.noteRemoval(log);

@@ -85,15 +85,15 @@ async function orLocked(
   tag: Uint8Array | undefined,
   claiming: Promise<Transacted>,
 ): Promise<boolean> {
-  const claimed = await resultOf(claiming.then(decided));
-  if ('value' in claimed) return claimed.value;
-  if (tag === undefined || !isUnknownOutcome(claimed.error)) throw claimed.error;
+  const outcome = await resultOf(claiming.then(decided));
+  if ('value' in outcome) return outcome.value;
+  if (tag === undefined || !isUnknownOutcome(outcome.error)) throw outcome.error;
   const keys = blocks.slice(0, 1).map((block) => keyOf(log, block));
   const looked = await resultOf(table.getMany(keys, { consistent: true }));
   const [item] = 'value' in looked ? looked.value : [];
   const locked = item && fromBlockItem(item).slots.get(0)?.tag;
   if (isSameTag(locked, tag)) return true;
-  throw claimed.error;
+  throw outcome.error;
 }
 
 async function readDeferred(

@@ -10,7 +10,7 @@ export interface Units {
 }
 
 /**
- * Counts capacity units for benchmarks and tests. Each request costs at least what the service charges for it at any
+ * Counts capacity units for benchmarks and tests. Each request costs at least what DynamoDB charges for it at any
  * size of its items (docs/architecture/budgets.md), because an engine may report less: DynamoDB Local reports nothing
  * for a query that finds nothing and for items that do not exist, and too little for a transaction.
  */

@@ -23,9 +23,12 @@ export class LocalPartitionHints implements PartitionHints {
     this.#ages = ages;
   }
 
-  /** Notes that this process stored a message in the log with this name. */
-  noteArrival(log: string): void {
-    this.#likely.set(log, ++this.#arrivals);
+  /**
+   * Notes that this process stored a message in the log with this key. The name of a session's log is no key, and is
+   * noted without effect.
+   */
+  noteArrival(key: string): void {
+    this.#likely.set(key, ++this.#arrivals);
   }
 
   mayHaveMessages(log: Log): boolean {

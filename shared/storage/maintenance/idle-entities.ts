@@ -8,10 +8,9 @@ import { blockSortKey } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
 /**
- * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics V5, M26): sends, receives,
- * peeks and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then,
- * so the time counts from the latest possible use, and no entity is deleted early (semantics #142). True = the entity
- * is gone.
+ * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics V5, M26). A scheduled
+ * message or ForwardTo keeps the entity. Uses are stored only now and then, so the time counts from the latest possible
+ * use, and no entity is deleted early (semantics #142). True = the entity is gone.
  */
 export async function removeIdle(
   dependencies: SweepDependencies,

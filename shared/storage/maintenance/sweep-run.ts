@@ -39,9 +39,7 @@ export const RUN_UNTIL_MS = {
   daily: 40 * SECOND_MS,
 } as const;
 
-/**
- * From this try on, a busy table counts as a failure too. Work that counts its first failure is passed this as its try.
- */
+/** From this try on, a busy table counts as a failure, too. */
 export const TRIES_BEFORE_FAULT = 3;
 /** The error of a run names at most this many failures. */
 const NAMED_MAX = 10;
@@ -66,7 +64,8 @@ export class SweepRun {
 
   /**
    * Does work whose failure must not stop the run. `onFailure` = the sentence that is logged if it fails; `tries` = the
-   * number of this try, `TRIES_BEFORE_FAULT` = its first failure counts.
+   * number of this try. A caller whose work must not wait for a later run passes `TRIES_BEFORE_FAULT`: then a busy
+   * table counts as a failure at once.
    */
   async attempt(onFailure: string, work: () => Promise<unknown>, tries = 1): Promise<void> {
     try {

@@ -3,7 +3,7 @@ import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/entities/entity.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/units.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
-import { noteEarliestDue } from '../scheduling/next-due.ts';
+import { restoreNextDueTime } from '../scheduling/next-due.ts';
 import { removeIdle } from './idle-entities.ts';
 import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
@@ -104,7 +104,7 @@ async function resumeAll({ context }: SweepDependencies, entity: Entity): Promis
 async function addDueTimes({ context }: SweepDependencies, entity: Entity): Promise<void> {
   if (entity.description.kind === 'subscription') return;
   for (const partition of partitionNumbers(entity)) {
-    await noteEarliestDue(context, logOf(entity, 'main', partition));
+    await restoreNextDueTime(context, logOf(entity, 'main', partition));
   }
 }
 

@@ -17,7 +17,7 @@ import { dueSortKey, logKey, randomName } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Due } from './due-times.ts';
-import { raiseDue, readDues } from './next-due.ts';
+import { raiseNextDueTime, readDueItems } from './next-due.ts';
 
 /** A transaction takes this many due blocks and the blocks that they become. */
 const BLOCKS_PER_TRANSACTION = 45;
@@ -86,11 +86,11 @@ async function forEachDue(
     return false;
   }
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const dues = await readDues(context, log, now, DUES_PER_ROUND);
+    const dues = await readDueItems(context, log, now, DUES_PER_ROUND);
     if (dues.length === 0) break;
     await activateRound(context, log, dues, activate);
   }
-  await raiseDue(context, log, header);
+  await raiseNextDueTime(context, log, header);
   return true;
 }
 

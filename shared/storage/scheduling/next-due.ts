@@ -19,7 +19,7 @@ const RAISE_TRIES_MAX = 4;
  * meanwhile, it looks again: that send may have added due work only for an earlier due time. After a purge the header
  * belongs to the new log and is left alone.
  */
-export async function raiseDue(
+export async function raiseNextDueTime(
   context: StoreContext,
   log: Log,
   seen: PartitionHeader,
@@ -30,7 +30,7 @@ export async function raiseDue(
     // Checked after the header was read, because messages in a new log of the entity are not seen here.
     if (!(await context.isCurrent(log))) return;
     const readAt = dueTimes.now();
-    const [next] = await readDues(context, log, DUE_MAX, 1);
+    const [next] = await readDueItems(context, log, DUE_MAX, 1);
     // Due work first: once the header is raised, no process would add it.
     if (next !== undefined) await addDueWork(log, next.dueAt);
     if (await raiseNextDue(table, log, header, next?.dueAt)) {
@@ -52,8 +52,8 @@ export async function raiseDue(
  * Stores the earliest due time of a log again. A late write of a send that crashed may have stored a scheduled message
  * without a due time in the header.
  */
-export async function noteEarliestDue(context: StoreContext, log: Log): Promise<void> {
-  const [next] = await readDues(context, log, DUE_MAX, 1);
+export async function restoreNextDueTime(context: StoreContext, log: Log): Promise<void> {
+  const [next] = await readDueItems(context, log, DUE_MAX, 1);
   if (next !== undefined) await noteDue(context, log, next.dueAt);
 }
 
@@ -61,7 +61,7 @@ const DUE_MAX = 0xffff_ffff_ffff;
 const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 
 /** The earliest due times up to an instant, epoch ms. */
-export async function readDues(
+export async function readDueItems(
   context: StoreContext,
   log: Log,
   until: number,

@@ -25,7 +25,8 @@ import {
 
 /**
  * Locks a free session by one conditional write. Before that it writes an index entry for the end of the lock, so that
- * the messages of a holder that vanishes are found. Undefined = another process was faster. Two write units.
+ * the messages of a holder that vanishes are found. The condition refuses a session that has a holder (semantics #88):
+ * undefined = another process was faster. Two write units.
  */
 export async function lockSession(
   context: StoreContext,
@@ -82,7 +83,7 @@ export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
 }
 
-/** Locks a session by its id, whether or not it has messages (semantics #90). Undefined = it has a holder. */
+/** Locks a session by its id, even without messages (semantics #90). Undefined = it has a holder (semantics #88). */
 export async function accept(
   context: StoreContext,
   session: Log,

@@ -15,7 +15,10 @@ import {
   SETTLE_TRIES_MAX,
 } from './settle-groups.ts';
 
-/** Renews locks, each from the instant of its write (semantics #7). A lock that already lasts longer keeps its end. */
+/**
+ * Renews locks, each from the instant of its write (semantics #7). A lock that already lasts longer keeps its end,
+ * because a copy of an earlier renewal that arrives late must not shorten it.
+ */
 export async function renew(
   context: StoreContext,
   log: Log,
