@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { type Import, importsOf, sourceFiles } from './repository.ts';
 
-interface Room {
+interface Module {
   readonly files: RegExp;
-  /** Files of ours, as paths from the top; the room itself is always open. */
+  /** Files of ours, as paths from the top; the module itself is always open. */
   readonly may?: RegExp;
   /** Files of ours of which only types may be known. */
   readonly mayType?: RegExp;
@@ -20,9 +20,9 @@ const SHARED_DATA =
 
 /**
  * Who may import whom, from below (docs/architecture.md): domain and filters, the broker with its ports,
- * storage, auth, app, surfaces, servers and entry points. A file belongs to the first room that fits.
+ * storage, auth, app, surfaces, servers and entry points. A file belongs to the first module that fits.
  */
-const ROOMS: readonly Room[] = [
+const MODULES: readonly Module[] = [
   { files: SHARED_DATA },
   {
     files: /^shared\/domain\/budgets\/(?:budgets|connection-budgets)\.ts$/,
@@ -89,12 +89,12 @@ const ROOMS: readonly Room[] = [
   { files: /^(test|bench)\//, may: /^(?!cdk\/app)/, packages: /./ },
 ];
 
-test('every room imports only what it may know', () => {
+test('every module imports only what it may know', () => {
   const offences = sourceFiles().flatMap((path) => {
-    const room = ROOMS.find(({ files }) => files.test(path));
-    assert.ok(room, `${path} belongs to no room`);
+    const module = MODULES.find(({ files }) => files.test(path));
+    assert.ok(module, `${path} belongs to no module`);
     return importsOf(path)
-      .filter((one) => !isAllowed(room, one))
+      .filter((one) => !isAllowed(module, one))
       .map(({ target }) => `${path} imports ${target}`);
   });
   assert.deepEqual(offences, []);
@@ -109,10 +109,10 @@ test('a handler is imported by nobody: whoever imports it starts it', () => {
   assert.deepEqual(offences, []);
 });
 
-function isAllowed(room: Room, { target, isOurs, isTypeOnly }: Import): boolean {
-  if (!isOurs) return room.packages?.test(target) ?? false;
-  if (room.files.test(target) || room.may?.test(target)) return true;
-  return isTypeOnly && (room.mayType?.test(target) ?? false);
+function isAllowed(module: Module, { target, isOurs, isTypeOnly }: Import): boolean {
+  if (!isOurs) return module.packages?.test(target) ?? false;
+  if (module.files.test(target) || module.may?.test(target)) return true;
+  return isTypeOnly && (module.mayType?.test(target) ?? false);
 }
 
 /** A folder holds what changes together; with more files than this it holds several things. */
