@@ -48,7 +48,7 @@ of filters a second, and writes them to bench/RESULTS.md.
                   other sections of RESULTS.md are left as they are
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
-  --messages N    so many messages in that queue (2000)
+  --messages N    with --competing: the number of messages in the queue (2000)
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
                   other sections are left as they are; exits with 1 if it is served too slowly
   --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing

@@ -43,7 +43,7 @@ export interface Report {
 
 const COST_TITLES = [
   ...['body', 'batch', 'operation', 'write units', 'read units', 'requests', 'round trips'],
-  ...['$ per million', 'HTTP requests', '$ gateway'],
+  ...['$ per million', 'HTTP requests', '$ API Gateway'],
 ];
 const RATE_TITLES = [
   ...['body', 'batch', 'clients', 'sent', 'received, then settled', 'both in one call'],
@@ -68,12 +68,12 @@ For each message: capacity units of DynamoDB as the engine reports them (\`Retur
 the service's price where an engine reports less for a transaction, a failed condition, or a read that finds
 nothing; requests to DynamoDB; and requests over HTTP. What is done behind an answer is counted too, except
 among the round trips, which are the requests that wait for one another before a call is answered (the worst
-call). A batch that is larger than the service takes at once (1 MiB sent, 3 MiB received) goes in several calls.
+call). A batch that is larger than the service takes at once (1 MB sent, 3 MB received) goes in several calls.
 
-Dollars are for a million messages, on demand in us-east-1: $${PRICES.perMillionWriteUnits} for a million write units and
-$${PRICES.perMillionReadUnits} for a million read units. Apart from them, "$ gateway" is API Gateway (HTTP API, $${PRICES.perMillionHttpRequests.toFixed(2)} for
-a million requests) with Lambda's invocations ($${PRICES.perMillionInvocations.toFixed(2)}). The time of the functions comes on top: ${EXAMPLE.ms} ms with
-${EXAMPLE.megabytes} MB are $${durationDollarsPerMillion(EXAMPLE.ms, EXAMPLE.megabytes).toFixed(3)} for a million calls.
+Dollars are for a million messages, on demand in us-east-1, by prices as remembered on ${PRICES.rememberedOn} and not compared with
+the price list since: $${PRICES.perMillionWriteUnits} for a million write units and $${PRICES.perMillionReadUnits} for a million read units. Apart from
+them, "$ API Gateway" is API Gateway (HTTP API, $${PRICES.perMillionHttpRequests.toFixed(2)} for a million requests) with Lambda's
+invocations ($${PRICES.perMillionInvocations.toFixed(2)}). The time of the functions comes on top: ${EXAMPLE.ms} ms with ${EXAMPLE.megabytes} MB are $${durationDollarsPerMillion(EXAMPLE.ms, EXAMPLE.megabytes).toFixed(3)} for a million calls.
 
 ${table(COST_TITLES, rows.flatMap(costLines))}
 

@@ -11,7 +11,7 @@ const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days
 const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;
 
 /** The settings of a stage. The defaults suit production. */
-const eachSetting = section({
+const stageSettingsShape = section({
   stage: text(
     /^[a-z][a-z0-9-]{0,30}$/,
     'a name of up to 31 lower-case letters, digits and hyphens that begins with a letter',
@@ -69,7 +69,7 @@ const eachSetting = section({
   amqp: amqpSettings.optional(),
 });
 
-const stageSettings = eachSetting.superRefine(({ access, amqp }, context) => {
+const stageSettings = stageSettingsShape.superRefine(({ access, amqp }, context) => {
   if (access === 'sas' || amqp === undefined) return;
   context.addIssue({
     code: 'custom',
@@ -165,7 +165,7 @@ function unknownKeys(context: Context, foreign: Context): string[] {
     .filter((key) => !CONTEXT_KEYS.some((one) => one === key) && !KEY_OF_CDK.test(key))
     .filter((key) => !Object.hasOwn(foreign, key))
     .map((key) =>
-      Object.hasOwn(eachSetting.shape, key.replace(/\..*/, ''))
+      Object.hasOwn(stageSettingsShape.shape, key.replace(/\..*/, ''))
         ? `${key} is a setting of a stage, which -c does not take: set it in stages of cdk.json; -c takes ${listed(known, 'and')}.`
         : `-c ${key} is unknown, since -c takes ${listed(known, 'and')}: ${correction(key, known)}; if it was not typed, it stands in context of cdk.json or cdk.context.json.`,
     );

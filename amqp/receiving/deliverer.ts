@@ -236,9 +236,9 @@ export class Deliverer {
   }
 
   /**
-   * Detaches the link with the error of a receive, such as that its entity was deleted (semantics W10). For a lost
-   * session lock it waits a moment first: a client whose wait lasts as long as the lock ends it just then, and gets no
-   * error.
+   * Detaches the link with the error of a receive, such as that its entity was deleted (semantics W10). After a lost
+   * session lock it waits LOST_LOCK_DETACH_MS first: a client whose own wait ends with the lock then closes the link
+   * itself, and gets no error.
    */
   async #endLink(error: unknown): Promise<void> {
     const { link } = this.#options;

@@ -91,7 +91,7 @@ export class Transactions {
     this.#limits = limits;
   }
 
-  /** Declares a transaction and returns its id. Throws InvalidOperation if too many are open. */
+  /** Declares a transaction and returns its id. Throws InvalidOperation if too many are open (semantics U17). */
   declare(): Uint8Array {
     const now = this.#dependencies.scheduler.now();
     for (const [id, { startedAt }] of this.#open) {
@@ -236,6 +236,7 @@ export class Transactions {
     this.#release(transaction);
   }
 
+  /** Throws QuotaExceeded if the open transactions hold too much (semantics U17). */
   #hold(transaction: OpenTransaction, bytes: number): void {
     if (this.#bytes + bytes > BYTES_MAX || !this.#limits.tryHold(bytes)) {
       throw new BrokerError(

@@ -62,7 +62,7 @@ export class Instance {
     return new Promise((resolve, reject) => {
       const run = async () => {
         await pause(machine, computeMs);
-        const result = await resultOf(work(this.#parts.broker));
+        const result = await asCallResult(work(this.#parts.broker));
         await Promise.race([this.#parts.background.settled(), this.#timeline.pause(FINISH_MS_MAX)]);
         machine.freeze();
         resolve(result);
@@ -106,7 +106,7 @@ function inWholeMs(scheduler: Scheduler): Scheduler {
   };
 }
 
-async function resultOf<Value>(work: Promise<Value>): Promise<CallResult<Value>> {
+async function asCallResult<Value>(work: Promise<Value>): Promise<CallResult<Value>> {
   try {
     return { value: await work };
   } catch (error) {

@@ -103,7 +103,10 @@ export interface ComposedDependencies extends SurfaceDependencies {
 }
 
 const { scansOfLog: SCANS } = BUDGETS;
-/** What another process schedules is seen this much late at most. */
+/**
+ * How long a process relies on the next due time that it has read, ms. So it notices at most this late what another
+ * process schedules.
+ */
 const DUE_KNOWN_MS = 1000;
 /** The rule that every namespace has (semantics K5). */
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';

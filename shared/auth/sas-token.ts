@@ -212,6 +212,7 @@ export function ruleOwnerKey({ key, subscription }: EntityPath): string {
   return subscription?.topic.toLowerCase() ?? key;
 }
 
+/** The rules with a present key that has signed the token. So a changed or removed key ends it (semantics K6). */
 function signersAmong(
   rules: readonly AuthorizationRule[],
   tokens: AuthDependencies['tokens'],

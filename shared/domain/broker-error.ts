@@ -81,7 +81,7 @@ export class NothingStored extends BrokerError {
   }
 }
 
-/** The sentence of Service Bus for a lock that has expired, was broken or never existed (semantics #5). */
+/** The sentence of Service Bus for a lock that has expired, was broken or never existed. */
 const LOCK_LOST_TEXT =
   'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue. For more information please see https://aka.ms/ServiceBusExceptions .';
 

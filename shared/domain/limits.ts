@@ -1,8 +1,8 @@
 import { DAY_MS, KB, MB, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
- * The limits that a client can run into: those of Service Bus (semantics Q1), of Lambda and API Gateway, and
- * ours. Times in ms, sizes in bytes, unless the name says otherwise.
+ * The limits of Service Bus (semantics Q1), of Lambda and API Gateway, and ours on single calls. Bounds that protect
+ * the process are in budgets/budgets.ts. Times in ms, sizes in bytes, unless the name says otherwise.
  */
 export const LIMITS = {
   entityPathLength: 260,
@@ -47,7 +47,7 @@ export const LIMITS = {
   /**
    * An HTTP response carries at most this many bytes of messages as JSON, and `answerExtraBytes` of
    * everything else, such as the outcomes of 1,000 settlements. Lambda accepts a result of 6,291,556 bytes of
-   * JSON, in which the body is base64: 4/3 × (4 MiB + 500 KB) = 6,275,072 bytes, which leaves 16 KB for
+   * JSON, in which the body is base64: 4/3 × (4 MB + 500 KB) = 6,275,072 bytes, which leaves 16 KB for
    * headers.
    */
   answerBytes: 4 * 1024 * KB,

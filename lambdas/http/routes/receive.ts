@@ -140,12 +140,12 @@ async function receiveOnly(
 }
 
 /** The status line and the headers that API Gateway adds, bytes. */
-const GATEWAY_HEADER_BYTES = 512;
+const API_GATEWAY_HEADER_BYTES = 512;
 
 /** Whether API Gateway accepts the headers of a response. If not, the message is sent in a batch (semantics H17). */
 function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response): boolean {
   if (answerBytesMax === undefined) return true;
-  let bytes = GATEWAY_HEADER_BYTES;
+  let bytes = API_GATEWAY_HEADER_BYTES;
   for (const [name, value] of headers) bytes += `${name}: ${value}\r\n`.length;
   return bytes <= LIMITS.answerHeaderBytes;
 }

@@ -62,7 +62,7 @@ export interface PeekRequest {
 /** A page of peeked messages. */
 export interface Peeked {
   readonly messages: readonly StoredMessage[];
-  /** Whether the log has more that the answer had no room for. */
+  /** Whether the log may have more, because the page is full. */
   readonly isCut: boolean;
 }
 

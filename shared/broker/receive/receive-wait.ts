@@ -12,8 +12,9 @@ export class ReceiveWait {
   readonly #dependencies: Pick<BrokerDependencies, 'wakeUps' | 'clock' | 'monotonicNow'>;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
-  /** The wait that woke this receive. */
+  /** The ended wait whose wake-up this receive took. It must be used up (`foundNothing`) or passed on (`cancel`). */
   #woken: WakeUp | undefined;
+  /** The wait that `listen` began, for after the next look. */
   #next: WakeUp | undefined;
 
   constructor(

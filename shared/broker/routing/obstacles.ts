@@ -39,7 +39,7 @@ export async function obstacleAt(
   }
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
-  // What is forwarded to a full entity waits in the transfer dead-letter queue (semantics Q2).
+  // A message for a full entity goes to the transfer dead-letter queue and stays there (semantics Q2, #123).
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
   const limit = totalMegabytes(description) * dependencies.limits.bytesPerMegabyte;
   const { fits } = await dependencies.messages.fitsQuota(target, { bytes, limit });

@@ -1,7 +1,11 @@
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 
-/** Divides long work of one request into turns, between which the process serves other requests. */
+/**
+ * Divides long work of one request into turns, between which the process serves other requests. It does not queue
+ * peers as `WorkTurns` does: each request has `BUDGETS.turnMs` of its own in a turn, so N requests at once make a turn
+ * N times as long.
+ */
 export class TimeSlice {
   readonly #dependencies: Pick<BrokerDependencies, 'monotonicNow' | 'soon'>;
   #until: number;

@@ -72,10 +72,10 @@ async function sendTo(
   const placement = placeFor(dependencies, entity, key);
   const sending = { entity, placement, detection, now: dependencies.clock.now() };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
-  const once = messages.filter((_, i) => firsts[i] === i);
+  const distinct = messages.filter((_, i) => firsts[i] === i);
   const numbers = storesSentMessages(entity)
-    ? await store(dependencies, sending, once, append)
-    : await withCopyAccount(dependencies, (counting) => distribute(counting, sending, once));
+    ? await store(dependencies, sending, distinct, append)
+    : await withCopyAccount(dependencies, (counting) => distribute(counting, sending, distinct));
   return messages.map((message, i) => {
     // A repeated message in the batch gets the answer of the first one.
     const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);

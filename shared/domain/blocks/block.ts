@@ -47,9 +47,9 @@ export interface PayloadPlace {
   readonly overlay?: Uint8Array;
 }
 
-/** The slot with a number that is known to be in the block. Throws if it is not there, which is a defect. */
-export function slotOf(block: Block, number: number): Slot {
-  const slot = block.slots.get(number);
+/** The slot with an index that is known to be in the block. Throws if it is not there, which is a defect. */
+export function slotOf(block: Block, slotIndex: number): Slot {
+  const slot = block.slots.get(slotIndex);
   assert(slot !== undefined, 'a chosen slot is in its block');
   return slot;
 }

@@ -131,7 +131,10 @@ export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): num
   return underWay ? deliveries - 1 : deliveries;
 }
 
-/** Whether the lock with this tag is live on the slot: the same tag, not expired, of the current epoch. */
+/**
+ * Whether the lock with this tag is live on the slot: the same tag, not expired, of the current epoch. `underLock` is
+ * the same as a condition of a write.
+ */
 export function holdsLock(
   slot: Slot | undefined,
   tag: Uint8Array,

@@ -134,7 +134,7 @@ export const CONNECTION_BUDGETS = {
    * first is dropped.
    */
   tokenBytes: 1 * MB,
-  /** Refused tokens and keys, over AMQP or HTTP; with more, the connection is closed. */
+  /** Refused tokens and keys, over AMQP or HTTP; the last of them closes the connection. */
   refusals: 20,
   /** Refusals that are answered at once; further ones are answered after a pause. */
   refusalsAtOnce: 5,

@@ -23,6 +23,7 @@ export async function fitsQuota(
   if (atMost() + bytes > partOfLimit && !logs.every((log) => sizeEstimate.isFresh(log))) {
     const headers = await Promise.all(logs.map((log) => readPartitionHeader(table, log)));
     const size = await measure();
+    // The measurement is of the whole entity. It is booked on the first partition, since only the sum counts.
     for (const [i, log] of logs.entries()) {
       sizeEstimate.noteMeasurement(log, i === 0 ? size : 0, headers[i]?.bytesIn ?? 0);
     }

@@ -16,7 +16,7 @@ export type SlotCondition =
   /** It has this lock, which ends after `now`, epoch ms; absent in a session, whose own lock decides that. */
   | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now?: number };
 
-/** The condition that the lock with this tag is live on a message. */
+/** The condition that the lock with this tag is live on a message, as `holdsLock` decides it (semantics #5). */
 export function underLock(tag: Uint8Array, { session }: LockRules, now: number): SlotCondition {
   return session === undefined ? { kind: 'locked', tag, now } : { kind: 'locked', tag };
 }

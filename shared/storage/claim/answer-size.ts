@@ -27,7 +27,7 @@ import type { Target } from './choice.ts';
 
 /**
  * What the headers of a single message may take in addition to its size. Lambda's result holds the body as
- * base64 and the headers as JSON, in which a property of 64 KB takes 960 KB at most: 4/3 × 3.75 MiB
+ * base64 and the headers as JSON, in which a property of 64 KB takes 960 KB at most: 4/3 × 3.75 MB
  * and 960 KB are 6,225,920 of the 6,291,556 bytes that Lambda takes.
  */
 const HEADERS_BYTES = 256 * 1024;

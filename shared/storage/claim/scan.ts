@@ -12,7 +12,7 @@ const PAGE_MAX = 400;
 /** More blocks than this in the first page would read too much if all of them are full. */
 const FIRST_PAGE_MAX = 26;
 /** This many full blocks cost one read unit, eventually consistent. */
-const LOOK_BLOCKS = 8;
+const RECHECK_BLOCKS = 8;
 
 /**
  * Reads a log from its front and chooses the messages to claim, in order. Usually one strongly consistent query;
@@ -103,7 +103,7 @@ async function recheck(
   const { scanHints } = context;
   const name = logName(log);
   let current: ScanHint = hint;
-  let left = LOOK_BLOCKS;
+  let left = RECHECK_BLOCKS;
   for (let pieces = 0; pieces < PIECES_MAX && left > 0; pieces++) {
     const active = scanHints.beginScan(name);
     const { blocks, next } = await readBlocks(context, log, {

@@ -67,12 +67,13 @@ export class DynamoCounts implements EntityCounts {
       this.#lastUse(entity, partitions),
     ]);
     return {
-      // Dead letters count towards the size (semantics D1).
+      // Dead letters count towards the size (semantics D1, #159).
       size: main.bytes + deadLetter.bytes + transfer.bytes,
       // What a topic holds is scheduled, or counted in its subscriptions (semantics N24).
       active: description.kind === 'topic' ? 0 : main.active,
-      deadLetter: deadLetter.active + main.lapsed,
+      deadLetter: deadLetter.active + main.exhausted,
       scheduled: main.scheduled,
+      // Messages are forwarded as they are sent, so none waits for its transfer (semantics #121).
       transfer: 0,
       transferDeadLetter: transfer.active,
       ...(accessedAt === 0 ? {} : { accessedAt }),
@@ -166,18 +167,18 @@ export class DynamoCounts implements EntityCounts {
 
 interface Tally {
   readonly active: number;
-  /** Messages whose last delivery ended with its lock: dead letters that were not moved yet (semantics #24). */
-  readonly lapsed: number;
+  /** Messages without a delivery left: dead letters that were not moved yet (semantics #24). */
+  readonly exhausted: number;
   readonly scheduled: number;
   readonly bytes: number;
 }
 
-const NOTHING: Tally = { active: 0, lapsed: 0, scheduled: 0, bytes: 0 };
+const NOTHING: Tally = { active: 0, exhausted: 0, scheduled: 0, bytes: 0 };
 
 function add(a: Tally, b: Tally): Tally {
   return {
     active: a.active + b.active,
-    lapsed: a.lapsed + b.lapsed,
+    exhausted: a.exhausted + b.exhausted,
     scheduled: a.scheduled + b.scheduled,
     bytes: a.bytes + b.bytes,
   };
@@ -209,6 +210,6 @@ function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally 
       : { ...NOTHING, active: slots.size, bytes };
   }
   const isOpen = section !== 'deferred' && rules !== undefined;
-  const lapsed = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
-  return { ...NOTHING, active: slots.size - lapsed, lapsed, bytes };
+  const exhausted = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
+  return { ...NOTHING, active: slots.size - exhausted, exhausted, bytes };
 }

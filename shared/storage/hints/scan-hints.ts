@@ -19,9 +19,9 @@ export interface ScanHint {
   readonly validUntil: number;
   /** The locks that the hint counts on: see `lockScopeOf`. */
   readonly lockScope: string;
-  /** When the last complete look began. */
+  /** When the last complete scan began. */
   readonly lookedAt: Instant;
-  /** A repeated look, in pieces: when it began, and where its next piece starts. */
+  /** A recheck, in pieces: when it began, and where its next piece starts. */
   readonly recheck?: { readonly beganAt: Instant; readonly cursor: string };
 }
 
@@ -90,13 +90,13 @@ export class ScanHints {
     return this.#ages.since(hint.lookedAt) < FRESH_MS;
   }
 
-  /** Stores the result of a complete look from the first block, which began at `lookedAt`. */
+  /** Stores the result of a complete scan from the first block, which began at `lookedAt`. */
   set(log: string, { skipBefore, validUntil, lockScope }: SkippedRange, lookedAt: Instant): void {
     this.#hints.set(log, { id: ++this.#lastId, skipBefore, validUntil, lockScope, lookedAt });
   }
 
   /**
-   * Moves on the hint from which a look began. Its age stays, because the blocks before it were not read
+   * Moves on the hint from which a scan began. Its age stays, because the blocks before it were not read
    * again. Does nothing if the hint was invalidated or replaced since.
    */
   advance(log: string, hint: ScanHint, { skipBefore, validUntil }: SkippedRange): void {
@@ -118,7 +118,7 @@ export class ScanHints {
   }
 
   /**
-   * Notes how far a repeated look has come, whose last piece began at `pieceBeganAt`. `cursor` undefined = it
+   * Notes how far a recheck has come, whose last piece began at `pieceBeganAt`. `cursor` undefined = it
    * is complete: the hint is then as old as the first piece.
    */
   noteRecheck(

@@ -3,11 +3,11 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 
 interface Measurement {
-  /** Bytes ever stored in the log when it was measured. */
+  /** Bytes ever stored in the partition when it was measured. */
   readonly bytesIn: number;
-  /** Bytes in the log when it was measured. */
+  /** Bytes in the partition when it was measured. */
   readonly size: number;
-  /** Absent once a message has left: the log is measured again before it is called full. */
+  /** Absent once a message has left: the partition is measured again before it is called full. */
   readonly measuredAt?: Instant;
 }
 
@@ -16,9 +16,9 @@ const LOGS_MAX = 20_000;
 const FULL_MS = 1000;
 
 /**
- * Upper bounds of the sizes of logs. The partition's header counts all bytes ever stored, at no extra cost; it does not
- * count what left. So the size is at most the last measured size plus what was stored since. A log is measured only
- * when that sum exceeds its limit.
+ * Upper bounds of the sizes of partitions, with all sub-queues and, of a topic, its subscriptions (semantics D1). The
+ * partition's header counts all bytes ever stored, at no extra cost; it does not count what left. So the size is at
+ * most the last measured size plus what was stored since. `fitsQuota` decides when to measure.
  */
 export class SizeEstimate {
   readonly #bytesIn = new BoundedMap<string, number>(LOGS_MAX);
@@ -35,7 +35,7 @@ export class SizeEstimate {
     this.#bytesIn.set(key, Math.max(bytesIn, this.#bytesIn.get(key) ?? 0));
   }
 
-  /** Upper bound of the bytes in a log, as far as this process knows. */
+  /** Upper bound of the bytes in the partition of a log, as far as this process knows. */
   atMost(log: Log): number {
     const bytesIn = this.#bytesIn.get(keyOf(log)) ?? 0;
     const measurement = this.#measurements.get(keyOf(log));

@@ -110,9 +110,9 @@ const INSTANT_DIGITS = 15;
 const STEP_MS = 10_000;
 const WRITTEN_MAX = 10_000;
 const STAMP_BYTES = 6;
-/** Delay before failed work is tried again, */
+/** Delay before failed work is tried again for the first time; each failure doubles it, up to RETRY_MS_MAX. */
 const RETRY_MS_FIRST = MINUTE_MS;
-/** and its maximum, after many failures. */
+/** The longest delay before failed work is tried again. */
 const RETRY_MS_MAX = 15 * MINUTE_MS;
 
 function roundUp(instant: number, stepMs: number): number {

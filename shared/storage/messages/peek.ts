@@ -17,11 +17,13 @@ import type { StoreContext } from '../store-context.ts';
 interface MessagePosition {
   readonly sequence: bigint;
   readonly block: Block;
-  readonly slot: number;
+  readonly slotIndex: number;
 }
 
 const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 const PAGE_BLOCKS_MAX = 100;
+/** How many numbers one block covers at most. */
+const SPAN = BigInt(SLOTS_MAX);
 
 /**
  * Returns messages in order of their numbers, in any state, without locking them: active, locked, deferred and
@@ -42,17 +44,18 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
-  for (const { block, slot, sequence } of there) {
-    const content = loaded.at(block, slot);
+  for (const { block, slotIndex, sequence } of there) {
+    const content = loaded.at(block, slotIndex);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
-    // Only a message's own time to live was fixed when it was stored (semantics #A12, #A11, W19, L10).
-    const expiresAt = ownExpiryOf(block, slotOf(block, slot));
+    // Shows only an expiry by the message's own time to live. One by the entity's default is not fixed yet
+    // (semantics #A12, #A11, W19, L10).
+    const expiresAt = ownExpiryOf(block, slotOf(block, slotIndex));
     shown.push({
       message: content,
       sequenceNumber: sequenceNumberOf(log.partition, sequence),
       enqueuedAt: block.enqueuedAt,
-      failedDeliveries: failedDeliveries(slotOf(block, slot), rules, now),
+      failedDeliveries: failedDeliveries(slotOf(block, slotIndex), rules, now),
       state: STATES[block.section],
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
@@ -114,7 +117,7 @@ async function positionsFrom(
   sessionId?: string,
 ): Promise<readonly MessagePosition[]> {
   const positions: MessagePosition[] = [];
-  // The block with this number may start before it.
+  // The message `from` may be in a block that starts up to SPAN numbers earlier.
   let start: string | undefined = blockSortKey(section, from > SPAN ? from - SPAN : 0n);
   while (start !== undefined) {
     const page = await readBlocks(context, log, {
@@ -131,20 +134,18 @@ async function positionsFrom(
     positions.push(...blocks.flatMap(positionsIn).filter(({ sequence }) => sequence >= from));
     start = page.next;
     const last = page.blocks.at(-1)?.sequence;
-    // A later block may hold lower numbers than the highest of the last one, but not than its first.
+    // Blocks may overlap, so only numbers up to the first one of the last block read are sure to be complete.
     const sure = positions.filter(({ sequence }) => last !== undefined && sequence <= last);
     if (sure.length >= count) break;
   }
   return positions.sort(bySequence).slice(0, count);
 }
 
-const SPAN = BigInt(SLOTS_MAX);
-
 function positionsIn(block: Block): MessagePosition[] {
-  return Array.from(block.slots.keys(), (slot) => ({
-    sequence: block.sequence + BigInt(slot),
+  return Array.from(block.slots.keys(), (slotIndex) => ({
+    sequence: block.sequence + BigInt(slotIndex),
     block,
-    slot,
+    slotIndex,
   }));
 }
 

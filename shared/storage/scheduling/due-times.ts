@@ -68,7 +68,7 @@ export class DueTimes {
 
   /**
    * Notes a due time that was read; `readAt` = `now()` before the read. Of two reads that overlap, either may have seen
-   * more, so the earlier due time is kept, which costs at most one look.
+   * more, so the earlier due time is kept, which costs at most one read.
    */
   note(log: string, nextDueAt: number | undefined, readAt: Instant): void {
     // A read that overlaps one whose result was forgotten may have seen less than that one.

@@ -43,8 +43,8 @@ export function logName(log: Log): string {
 }
 
 /**
- * What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. Different for each
- * session id (semantics #97).
+ * What the sort keys of a session's blocks begin with; nothing for a log without a session. Different for each session
+ * id (semantics #97).
  */
 export function sessionPrefix({ sessionId }: Pick<Log, 'sessionId'>): string {
   if (sessionId === undefined) return '';

@@ -70,8 +70,8 @@ export async function moveOut(
 }
 
 /**
- * Prepares the write that moves messages out of a block and changes others of it. It has written the payloads of the
- * new blocks already. Undefined = the block is gone, and its payload with it.
+ * Prepares the write that moves messages out of a block and changes others of it. It writes the payloads of the new
+ * blocks before it returns. Undefined = the block is gone, and its payload with it.
  */
 export async function prepareMove(
   context: StoreContext,

@@ -65,6 +65,7 @@ export async function settle(
       );
     });
   }
+  // A token settles once: what no write has settled has lost its lock (semantics #5, #B14).
   return settlements.map((_, index) =>
     settled.has(index) ? undefined : (failed.get(index) ?? lockLost()),
   );

@@ -30,7 +30,7 @@ const NODES = ['$cbs', '$cbs', '$management'] as const;
 const anonymous = (random: LoadRandom): Buffer =>
   started(asNobody(random.pick([undefined, 'ANONYMOUS', 'MSSBCBS'])));
 
-export const STRANGERS: readonly Kind[] = [
+export const AMQP_STRANGERS: readonly Kind[] = [
   {
     name: 'attaches with large decoded forms',
     rows: [1],

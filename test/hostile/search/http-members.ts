@@ -19,7 +19,7 @@ const RESPONSE_HEADERS = [
   '__proto__',
 ] as const;
 
-export const HTTP_MEMBERS: readonly Kind[] = [
+export const HTTP_AUTHORIZED: readonly Kind[] = [
   {
     name: 'JSON',
     rows: [2, 7],

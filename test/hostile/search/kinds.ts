@@ -3,18 +3,18 @@ import { inWebSocket, UPGRADE, UPGRADED } from './amqp-bytes.ts';
 import { FLOODS } from './amqp-floods.ts';
 import { LISTENERS } from './amqp-listeners.ts';
 import { SENDERS } from './amqp-senders.ts';
-import { STRANGERS } from './amqp-strangers.ts';
+import { AMQP_STRANGERS } from './amqp-strangers.ts';
 import type { Kind } from './draw.ts';
-import { HTTP_MEMBERS } from './http-members.ts';
+import { HTTP_AUTHORIZED } from './http-members.ts';
 import { HTTP_STRANGERS } from './http-strangers.ts';
 import type { Scene } from './scene.ts';
 import type { Case, Step, Wire } from './wire.ts';
 
-const AMQP: readonly Kind[] = [...STRANGERS, ...SENDERS, ...LISTENERS];
+const AMQP: readonly Kind[] = [...AMQP_STRANGERS, ...SENDERS, ...LISTENERS];
 const WEB_SOCKET_SHARE = 0.15;
 
 /** Every kind of attack. */
-export const KINDS: readonly Kind[] = [...AMQP, ...FLOODS, ...HTTP_STRANGERS, ...HTTP_MEMBERS];
+export const KINDS: readonly Kind[] = [...AMQP, ...FLOODS, ...HTTP_STRANGERS, ...HTTP_AUTHORIZED];
 
 /**
  * Draws the case of a number: the same one for the same seed and kinds. Every kind comes once in as

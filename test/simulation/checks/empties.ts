@@ -28,18 +28,20 @@ function checkEmpty(
 ): readonly Violation[] {
   const waitEnd = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
   const lockEnd = lockEndOf(ledger, record);
-  // A wait that ends with the session's lock does not read again, because it could not lock a message.
-  const fromOf = (copy: Copy) =>
+  // The last look is at the end of the wait: it must see what is available by then, or for MISSED_MS_MAX where it may
+  // miss it. A wait that the end of the session's lock cuts short does not look again, because it could not lock a
+  // message: it must see only what was available MISSED_MS_MAX before that end.
+  const mustBeSeenSince = (copy: Copy) =>
     lockEnd <= record.end
       ? Math.min(waitEnd, lockEnd) - MISSED_MS_MAX
       : waitEnd - (isOwn(copy, record) ? 0 : missedMs(record, copy));
   const missed = ledger.copies.find(
     (copy) =>
       isIn(copy.message.sessionId, record, path) &&
-      ledger.wasAvailable(copy, path, fromOf(copy), record.end),
+      ledger.wasAvailable(copy, path, mustBeSeenSince(copy), record.end),
   );
   if (missed === undefined) return [];
-  const text = `operation ${record.number} over ${record.process} received nothing from ${path} though ${missed.tag} was available since ${fromOf(missed) % 1e7}`;
+  const text = `operation ${record.number} over ${record.process} received nothing from ${path} though ${missed.tag} was available since ${mustBeSeenSince(missed) % 1e7}`;
   return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
 }
 
