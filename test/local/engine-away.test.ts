@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
@@ -8,8 +9,14 @@ import { startCli } from './cli.ts';
 
 /** The server starts while no engine runs at DYNAMODB_ENDPOINT, or another kind of server. */
 
+/**
+ * An address of this machine on which no other test listens, so that no other server takes a port there before the
+ * test does. Only Linux has more than one.
+ */
+const HOST = process.platform === 'linux' ? `127.77.${randomInt(256)}.77` : '127.0.0.1';
+
 async function listen(t: TestContext, server: Server, port = 0): Promise<number> {
-  server.listen(port, '127.0.0.1');
+  server.listen(port, HOST);
   await once(server, 'listening');
   t.after(() => server.close());
   const address = server.address();
@@ -17,7 +24,7 @@ async function listen(t: TestContext, server: Server, port = 0): Promise<number>
   return address.port;
 }
 
-/** Finds a port that is free. */
+/** Finds a port of HOST that is free. */
 async function freePort(t: TestContext): Promise<number> {
   const server = createServer();
   const port = await listen(t, server);
@@ -33,7 +40,7 @@ test('a server that starts before its engine waits for it, and then serves', asy
   const engine = process.env['DYNAMODB_ENDPOINT'];
   if (engine === undefined) return t.skip('no engine: start through test/run.ts');
   const port = await freePort(t);
-  const endpoint = `http://127.0.0.1:${port}`;
+  const endpoint = `http://${HOST}:${port}`;
   const cli = startFor(t, endpoint);
   await cli.untilPrinted(`Waiting for the engine at ${endpoint}`);
   assert.match(cli.output(), /\(ECONNREFUSED\)\. Start it, or correct DYNAMODB_ENDPOINT\.\n/);
@@ -53,7 +60,7 @@ test('a server that starts before its engine waits for it, and then serves', asy
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} ends a server that waits for its engine`, async (t) => {
-    const cli = startFor(t, `http://127.0.0.1:${await freePort(t)}`);
+    const cli = startFor(t, `http://${HOST}:${await freePort(t)}`);
     await cli.untilPrinted('Waiting for the engine');
     cli.child.kill(signal);
     assert.equal(await cli.ended, 0);
@@ -63,7 +70,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 test('with --quiet the server reports on the error output that it waits, and prints nothing else', async (t) => {
-  const endpoint = `http://127.0.0.1:${await freePort(t)}`;
+  const endpoint = `http://${HOST}:${await freePort(t)}`;
   const cli = startFor(t, endpoint, '--quiet');
   await cli.untilReported('Waiting for the engine');
   cli.child.kill('SIGTERM');
@@ -82,7 +89,7 @@ const OTHERS = {
 
 for (const [what, start] of Object.entries(OTHERS)) {
   test(`an endpoint that is not an engine (${what}) gives one sentence and exit code 1`, async (t) => {
-    const endpoint = `http://127.0.0.1:${await listen(t, start())}`;
+    const endpoint = `http://${HOST}:${await listen(t, start())}`;
     const cli = startFor(t, endpoint);
     assert.equal(await cli.ended, 1);
     const [line, ...more] = cli.errors().split('\n');
