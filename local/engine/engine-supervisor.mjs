@@ -74,7 +74,7 @@ function stop() {
  */
 function createTemporary({ directory, contents }) {
   try {
-    mkdirSync(directory);
+    mkdirSync(directory, { mode: 0o700 });
     process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
     for (const [name, content] of Object.entries(contents)) {
       writeFileSync(join(directory, name), content, 'base64');
