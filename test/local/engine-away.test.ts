@@ -15,8 +15,12 @@ import { startCli } from './cli.ts';
  */
 const HOST = process.platform === 'linux' ? `127.77.${randomInt(256)}.77` : '127.0.0.1';
 
-async function listen(t: TestContext, server: Server, port = 0): Promise<number> {
-  server.listen(port, HOST);
+async function listen(
+  t: TestContext,
+  server: Server,
+  { host = HOST, port = 0 } = {},
+): Promise<number> {
+  server.listen(port, host);
   await once(server, 'listening');
   t.after(() => server.close());
   const address = server.address();
@@ -24,10 +28,10 @@ async function listen(t: TestContext, server: Server, port = 0): Promise<number>
   return address.port;
 }
 
-/** Finds a port of HOST that is free. */
-async function freePort(t: TestContext): Promise<number> {
+/** Finds a port that is free. */
+async function freePort(t: TestContext, host = HOST): Promise<number> {
   const server = createServer();
-  const port = await listen(t, server);
+  const port = await listen(t, server, { host });
   server.close();
   await once(server, 'close');
   return port;
@@ -39,8 +43,10 @@ const startFor = (t: TestContext, endpoint: string, ...args: string[]) =>
 test('a server that starts before its engine waits for it, and then serves', async (t) => {
   const engine = process.env['DYNAMODB_ENDPOINT'];
   if (engine === undefined) return t.skip('no engine: start through test/run.ts');
-  const port = await freePort(t);
-  const endpoint = `http://${HOST}:${port}`;
+  // DynamoDB Local answers no requests to another host.
+  const host = '127.0.0.1';
+  const port = await freePort(t, host);
+  const endpoint = `http://${host}:${port}`;
   const cli = startFor(t, endpoint);
   await cli.untilPrinted(`Waiting for the engine at ${endpoint}`);
   assert.match(cli.output(), /\(ECONNREFUSED\)\. Start it, or correct DYNAMODB_ENDPOINT\.\n/);
@@ -51,7 +57,7 @@ test('a server that starts before its engine waits for it, and then serves', asy
     for (const end of [socket, onward]) end.on('error', () => {});
     socket.pipe(onward).pipe(socket);
   });
-  await listen(t, relay, port);
+  await listen(t, relay, { host, port });
 
   await cli.untilPrinted('/messages/head');
   assert.match(cli.output(), /Listening on http/);
