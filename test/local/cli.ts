@@ -191,9 +191,9 @@ function textOf(stream: ChildProcess['stdout']): () => string {
   return () => text;
 }
 
-/** Finds a port of 127.0.0.1 that is free. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
+/** Finds a port of an address that is free. */
+export async function freePort(host = '127.0.0.1'): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, 'listening');
   const address = server.address();
   assert.ok(address !== null && typeof address !== 'string');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { listenOnDefaultPorts, refusedPortWarning } from '../../local/default-ports.ts';
-import { startCli } from './cli.ts';
+import { freePort, startCli } from './cli.ts';
 
 /** An address that only this file uses: on Linux every address of 127/8 is this machine. */
 const HOST = process.platform === 'linux' ? '127.53.67.2' : '127.0.0.1';
@@ -20,7 +20,7 @@ async function holdPort(t: TestContext, port: number): Promise<number> {
 
 test('if another process has port 5672, the server says why AMQP clients without a port do not reach it', async (t) => {
   await holdPort(t, 5672);
-  const port = await freePort();
+  const port = await freePort(HOST);
   const args = ['--engine', 'dynoxide', '--host', HOST, '--port', String(port)];
   const cli = startCli(t, { args });
   await cli.untilPrinted('/messages/head');
@@ -33,7 +33,7 @@ test('if another process has port 5672, the server says why AMQP clients without
 
 test('each taken default port gives one warning, and the server listens on the others', async (t) => {
   const taken = await holdPort(t, 0);
-  const [own, other] = [await freePort(), await freePort()];
+  const [own, other] = [await freePort(HOST), await freePort(HOST)];
   const sentences: string[] = [];
   const usual = await listenOnDefaultPorts(
     { host: HOST, port: own },
@@ -52,13 +52,3 @@ test('a default port without permission has its own reason in the warning', () =
   const warning = refusedPortWarning({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
   assert.match(warning, /^Port 5671 on \S+ is not available \(EACCES\), so /);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST);
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address !== 'string');
-  server.close();
-  await once(server, 'close');
-  return address.port;
-}

@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { untilEngineAnswers } from '../../local/engine/engine-wait.ts';
-import { startCli } from './cli.ts';
+import { freePort, startCli } from './cli.ts';
 
 /** The server starts while no engine runs at DYNAMODB_ENDPOINT, or another kind of server. */
 
@@ -28,15 +28,6 @@ async function listen(
   return address.port;
 }
 
-/** Finds a port that is free. */
-async function freePort(t: TestContext, host = HOST): Promise<number> {
-  const server = createServer();
-  const port = await listen(t, server, { host });
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 const startFor = (t: TestContext, endpoint: string, ...args: string[]) =>
   startCli(t, { args: ['--port', '0', ...args], env: { DYNAMODB_ENDPOINT: endpoint } });
 
@@ -45,7 +36,7 @@ test('a server that starts before its engine waits for it, and then serves', asy
   if (engine === undefined) return t.skip('no engine: start through test/run.ts');
   // DynamoDB Local answers no requests to another host.
   const host = '127.0.0.1';
-  const port = await freePort(t, host);
+  const port = await freePort(host);
   const endpoint = `http://${host}:${port}`;
   const cli = startFor(t, endpoint);
   await cli.untilPrinted(`Waiting for the engine at ${endpoint}`);
@@ -66,7 +57,7 @@ test('a server that starts before its engine waits for it, and then serves', asy
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} ends a server that waits for its engine`, async (t) => {
-    const cli = startFor(t, `http://${HOST}:${await freePort(t)}`);
+    const cli = startFor(t, `http://${HOST}:${await freePort(HOST)}`);
     await cli.untilPrinted('Waiting for the engine');
     cli.child.kill(signal);
     assert.equal(await cli.ended, 0);
@@ -76,7 +67,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 test('with --quiet the server reports on the error output that it waits, and prints nothing else', async (t) => {
-  const endpoint = `http://${HOST}:${await freePort(t)}`;
+  const endpoint = `http://${HOST}:${await freePort(HOST)}`;
   const cli = startFor(t, endpoint, '--quiet');
   await cli.untilReported('Waiting for the engine');
   cli.child.kill('SIGTERM');

@@ -1,30 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { startBroker } from '../../support/start-broker.ts';
-import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import { test } from 'node:test';
+import { expectStatus } from '../../support/test-broker.ts';
 import { acceptSession } from '../../support/test-session.ts';
-import { startTries, type TriesClient, type Try } from '../../support/tries-client.ts';
+import type { Try } from '../../support/tries-client.ts';
 import { bodies } from '../queues/queue.ts';
 import { refusalOf, sending, settling, transact } from '../transactions/transaction.ts';
+import { start, TRIES_MAX } from './late-fixture.ts';
 
 /** Transactions with an id whose write gets no answer, and arrives after the client has asked again. */
-
-/** The number of attempts that the SDK makes for one command. */
-const TRIES_MAX = 4;
-
-async function start(
-  t: TestContext,
-): Promise<{ readonly broker: TestBroker; readonly tries: TriesClient }> {
-  const tries = startTries();
-  t.after(() => tries.client.destroy());
-  const broker = await startBroker(t, { client: tries.client });
-  expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);
-  expectStatus(
-    await broker.createQueue('s', { RequiresSession: 'true', LockDuration: 'PT30S' }),
-    201,
-  );
-  return { broker, tries };
-}
 
 test('a transaction that is still in flight answers 504, not a refusal, if its record cannot be read', async (t) => {
   const { broker, tries } = await start(t);

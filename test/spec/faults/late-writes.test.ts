@@ -1,34 +1,18 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { RawSession } from '../../support/raw-session.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 import { acceptNext, acceptRaw, acceptSession } from '../../support/test-session.ts';
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
-import { startTries, type TriesClient, type Try } from '../../support/tries-client.ts';
+import type { Try } from '../../support/tries-client.ts';
 import { bodies } from '../queues/queue.ts';
+import { start, TRIES_MAX } from './late-fixture.ts';
 
 /**
  * Writes without an answer: the SDK repeats them, and a copy may arrive late. It must not contradict the
  * answers that clients got meanwhile.
  */
-
-/** The number of attempts that the SDK makes for one command. */
-const TRIES_MAX = 4;
-
-async function start(
-  t: TestContext,
-): Promise<{ readonly broker: TestBroker; readonly tries: TriesClient }> {
-  const tries = startTries();
-  t.after(() => tries.client.destroy());
-  const broker = await startBroker(t, { client: tries.client });
-  expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);
-  expectStatus(
-    await broker.createQueue('s', { RequiresSession: 'true', LockDuration: 'PT30S' }),
-    201,
-  );
-  return { broker, tries };
-}
 
 async function lockOne(broker: TestBroker): Promise<Received> {
   expectStatus(await broker.send('q', 'm'), 201);
