@@ -19,9 +19,23 @@ const WINDOW = 0x7fff_ffff;
 /** A longer timer is a time limit, which must not elapse early. */
 const PAUSE_MS_MAX = 1000;
 
-/** A gateway without sockets or a database. `faults` collects the reported faults. */
+/**
+ * For tests that count turns: time stands still, so that no work seems slow, and a short pause lasts one turn,
+ * so that none of them outlasts the turns of a slow machine.
+ */
+export const turnScheduler: Scheduler = {
+  ...realScheduler,
+  now: () => 0,
+  after: (ms, work) => {
+    if (ms > PAUSE_MS_MAX) return realScheduler.after(ms, work);
+    const immediate = setImmediate(work);
+    return { cancel: () => clearImmediate(immediate) };
+  },
+};
+
+/** A gateway without sockets or a database, whose time stands still. `faults` collects the reported faults. */
 export function fakeGateway({
-  scheduler = realScheduler,
+  scheduler = turnScheduler,
   ...changes
 }: Partial<HttpDependencies> & { readonly scheduler?: Scheduler } = {}) {
   const faults: unknown[] = [];
@@ -51,20 +65,6 @@ export function lockedMessage(sequenceNumber: number, bytes: number): LockedMess
 
 /** Resolves after one turn of the event loop. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/**
- * For tests that count turns: time stands still, so that no work seems slow, and a short pause lasts one turn,
- * so that none of them outlasts the turns of a slow machine.
- */
-export const turnScheduler: Scheduler = {
-  ...realScheduler,
-  now: () => 0,
-  after: (ms, work) => {
-    if (ms > PAUSE_MS_MAX) return realScheduler.after(ms, work);
-    const immediate = setImmediate(work);
-    return { cancel: () => clearImmediate(immediate) };
-  },
-};
 
 /** Resolves when a condition holds, or after `most` turns. */
 export async function turnsUntil(condition: () => boolean, most = 10_000): Promise<void> {

@@ -9,7 +9,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { MB } from '../../../shared/domain/units.ts';
-import { FakePeer, fakeGateway, turnsUntil } from '../../support/fake-peer.ts';
+import { FakePeer, fakeGateway, turnScheduler, turnsUntil } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 import { singleTurns } from '../../support/single-turns.ts';
 
@@ -177,7 +177,7 @@ test('row 8: a presettled message is not dropped for lack of memory, but tried a
   const memory = new MemoryBudget(LIMIT);
   const pauses: (() => void)[] = [];
   const scheduler = {
-    ...realScheduler,
+    ...turnScheduler,
     after: (ms: number, work: () => void) => {
       if (ms > 5000) return realScheduler.after(ms, work);
       pauses.push(work);
@@ -214,9 +214,8 @@ async function mostRead(
 ): Promise<number> {
   const { workTurns, end } = singleTurns();
   const memory = new MemoryBudget(LIMIT);
-  // All arrives before it is decoded, however slow the machine: input would count as decoded.
-  const scheduler = { ...realScheduler, now: () => 0 };
-  const { send, state } = await sender(t, links, { memory, workTurns, scheduler });
+  // As time stands still, all arrives before it is decoded: input would count as decoded.
+  const { send, state } = await sender(t, links, { memory, workTurns });
   const payload = dataMessage('x'.repeat(bytes));
   const copies = payload.length * heldPerByte;
   const before = memory.held;

@@ -7,14 +7,7 @@ import type { DeliveryState } from '../../../amqp/wire/states.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import {
-  FakePeer,
-  fakeGateway,
-  lockedMessage,
-  turn,
-  turnScheduler,
-  turnsUntil,
-} from '../../support/fake-peer.ts';
+import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 
 /** Row 8: one disposition may cover all deliveries that a connection holds. */
 
@@ -25,7 +18,7 @@ const TURNS_MAX = 100_000;
 
 /** A peer that received small messages on its links and has settled none. */
 async function peerWith(t: TestContext, links: number, perLink: number) {
-  const made = fakeGateway({ scheduler: turnScheduler });
+  const made = fakeGateway();
   const { gateway, broker, memory } = made;
   const count = links * perLink;
   let given = 0;

@@ -8,14 +8,7 @@ import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { MB } from '../../../shared/domain/units.ts';
 import { GatewayFixture, turns } from '../../support/amqp-peer.ts';
-import {
-  FakePeer,
-  fakeGateway,
-  lockedMessage,
-  turn,
-  turnScheduler,
-  turnsUntil,
-} from '../../support/fake-peer.ts';
+import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 import { sourceOf, targetOf } from '../../support/raw-session.ts';
 
 /** A message for a peer is delivered, is returned to its queue, or is not claimed. */
@@ -88,7 +81,7 @@ test('row 5: messages that waited for the peer are returned when its connection 
 
 test('row 12: very many messages that waited for the peer are returned a part in each turn', async () => {
   const count = 5000;
-  const { gateway, broker, faults } = fakeGateway({ scheduler: turnScheduler });
+  const { gateway, broker, faults } = fakeGateway();
   let given = 0;
   broker.receive = async (_path, { maxMessages, signal }) => {
     if (given === count) return await nothingUntil(signal);
