@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { areEqual, compareValues, hasMember, type Item } from './attribute-values.ts';
+import { areEqual, compareValues, hasMember, type Item, kindOf } from './attribute-values.ts';
 import { notSimulated, validationFailed } from './failures.ts';
 import {
   type Path,
@@ -96,7 +96,25 @@ function contains(whole: AttributeValue, part: AttributeValue): boolean {
 function parseComparison(tokens: Tokens, uses: Uses): Condition {
   const left = parseOperand(tokens, uses);
   if (tokens.takeIf('BETWEEN')) return parseBetween(left, tokens, uses);
-  return comparison(tokens.take().text, left, parseOperand(tokens, uses));
+  const sign = tokens.take().text;
+  if (ORDERED.has(sign)) requireOrderedValue(tokens, uses);
+  return comparison(sign, left, parseOperand(tokens, uses));
+}
+
+/** The comparisons that only texts, numbers and bytes have. */
+const ORDERED: ReadonlySet<string> = new Set(['<', '<=', '>', '>=']);
+
+/** Requires that the placeholder after the sign of an ordered comparison, if there is one, has an order. */
+function requireOrderedValue(tokens: Tokens, uses: Uses): void {
+  if (tokens.ahead?.kind !== 'value') return;
+  const { text } = tokens.ahead;
+  uses.checks.push((values) => {
+    const value = values[text];
+    if (value === undefined || compareValues(value, value) !== undefined) return;
+    throw validationFailed(
+      `Invalid ConditionExpression: Incorrect operand type for operator or function; operand type: ${kindOf(value)}`,
+    );
+  });
 }
 
 function parseBetween(value: Operand, tokens: Tokens, uses: Uses): Condition {

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { LoadRandom } from '../../../support/load-random.ts';
-import type { Item } from '../attribute-values.ts';
+import { type Item, kindOf } from '../attribute-values.ts';
 import type { Shape } from '../corpus/shapes.ts';
 import type { ValueTypes } from '../corpus/value-types.ts';
 import { valueAt } from '../paths.ts';
@@ -36,8 +36,10 @@ export function fittingValue(
   }
   if (groups['function'] === 'size') return { N: String(Object.keys(compared.M ?? {}).length) };
   if (groups['function'] === 'contains') return { N: compared.NS?.[0] ?? '0' };
-  const isOrdered = groups['sign'] !== '=' && compared.N !== undefined && types.N !== undefined;
-  return isOrdered ? { N: near(random, compared.N ?? '0') } : compared;
+  if (groups['sign'] === '=') return compared;
+  // A type that storage never compares so may have no order, which is an error.
+  if (!(kindOf(compared) in types)) return undefined;
+  return compared.N === undefined ? compared : { N: near(random, compared.N) };
 }
 
 function near(random: LoadRandom, number: string): string {

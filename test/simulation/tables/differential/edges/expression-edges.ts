@@ -1,3 +1,4 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../attribute-values.ts';
 import { after, type Edge, edge, INVALID, key, one, put, REFUSED, update, x } from './edge.ts';
 
@@ -61,9 +62,25 @@ const CONDITIONS: readonly Edge[] = [
   condition('attribute_exists(t.b)', {}, false),
 ];
 
+/** A comparison with a value that has no order, which the service refuses before it looks at an item. */
+const unordered = (name: string, value: AttributeValue): Edge =>
+  edge(
+    `an order of ${name}`,
+    put(key('a'), {
+      ConditionExpression: 'attribute_not_exists(n) OR n <= :x',
+      ExpressionAttributeValues: { ':x': value },
+    }),
+    INVALID,
+  );
+
 /** Limits of expressions and their placeholders. */
 export const EXPRESSION_EDGES: readonly Edge[] = [
   ...CONDITIONS,
+  unordered('truth values', { BOOL: false }),
+  unordered('nothing', { NULL: true }),
+  unordered('maps', { M: {} }),
+  unordered('lists', { L: [] }),
+  unordered('sets', { NS: ['1'] }),
   edge(
     'a value that no expression uses',
     put(key('a'), { ...exists, ExpressionAttributeValues: x }),
