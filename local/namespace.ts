@@ -127,16 +127,16 @@ export async function serveNamespace(
     admission,
   });
   // A server on any free port does not take the standard AMQP ports, where clients look by default.
-  const usual =
+  const defaults =
     port === 0 ? undefined : await listenOnDefaultPorts({ host, port }, server.serve, warn);
-  const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
+  const also = defaults?.ports.length ? `, for AMQP on ${defaults.ports.join(' and ')} too` : '';
   say(`Listening on ${server.url}${also}`);
 
   return {
     url: server.url,
     stop: async () => {
       // First no new requests; then waiting receives end, and all other requests finish.
-      usual?.close();
+      defaults?.close();
       const closed = server.close();
       await amqp.close();
       await sweeping.stop();

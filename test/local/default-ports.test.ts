@@ -35,14 +35,14 @@ test('each taken default port gives one warning, and the server listens on the o
   const taken = await holdPort(t, 0);
   const [own, other] = [await freePort(HOST), await freePort(HOST)];
   const sentences: string[] = [];
-  const usual = await listenOnDefaultPorts(
+  const listening = await listenOnDefaultPorts(
     { host: HOST, port: own },
     (socket) => socket.end('served'),
     (sentence) => sentences.push(sentence),
     [taken, own, other],
   );
-  t.after(() => usual.close());
-  assert.deepEqual(usual.ports, [other]);
+  t.after(() => listening.close());
+  assert.deepEqual(listening.ports, [other]);
   assert.deepEqual(sentences, [
     refusedPortWarning({ port: taken, code: 'EADDRINUSE' }, { host: HOST, port: own }),
   ]);

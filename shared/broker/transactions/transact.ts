@@ -101,7 +101,7 @@ async function execute(
       for (const { reservation } of sends) {
         if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       }
-      if (settling !== undefined) await sendOnDeadLetters(dependencies, settling);
+      if (settling !== undefined) await forwardDeadLetters(dependencies, settling);
       return outcomes;
     } catch (error) {
       sends = await reserveSends(dependencies, sends, error);
@@ -237,7 +237,7 @@ function viaOf(settling: Settling | undefined): Via | undefined {
   };
 }
 
-async function sendOnDeadLetters(
+async function forwardDeadLetters(
   dependencies: BrokerDependencies,
   { entity, settlements, log }: Settling,
 ): Promise<void> {

@@ -76,11 +76,6 @@ export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
   return tag;
 }
 
-/** Whether two lock tags are equal; an absent one equals none. */
-export function isSameTag(a: Uint8Array | undefined, b: Uint8Array): boolean {
-  return a?.length === b.length && a.every((byte, i) => byte === b[i]);
-}
-
 /**
  * Whether a lock is of the entity's current epoch. A change of the entity raises it and ends locks (semantics
  * #14).

@@ -1,4 +1,5 @@
-import { isOfEpoch, isSameTag } from './lock-token.ts';
+import { isSameBytes } from '../same-bytes.ts';
+import { isOfEpoch } from './lock-token.ts';
 import { isOfSessionLock, type SessionLockState, wasReleased } from './session.ts';
 
 /**
@@ -141,5 +142,5 @@ export function holdsLock(
   rules: LockRules,
   now: number,
 ): slot is Slot {
-  return slot !== undefined && isSameTag(slot.tag, tag) && isHeld(slot, rules, now);
+  return slot !== undefined && isSameBytes(slot.tag, tag) && isHeld(slot, rules, now);
 }

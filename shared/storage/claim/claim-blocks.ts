@@ -1,10 +1,11 @@
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
-import { isSameTag, lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
+import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
 import { resultOf } from '../../domain/result-of.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
@@ -201,7 +202,7 @@ function changed(block: Block, slots: readonly number[], change: (slot: Slot) =>
 
 function slotsWithTag(block: Block, tag: Uint8Array): number[] {
   return Array.from(block.slots)
-    .filter(([, slot]) => isSameTag(slot.tag, tag))
+    .filter(([, slot]) => isSameBytes(slot.tag, tag))
     .map(([number]) => number)
     .sort((a, b) => a - b);
 }

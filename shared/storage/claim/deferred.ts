@@ -1,7 +1,6 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { DeferredRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
-import { isSameTag } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
@@ -9,6 +8,7 @@ import { BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { resultOf } from '../../domain/result-of.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
 import { loadMessages, releasePayload } from '../blocks/payloads.ts';
@@ -92,7 +92,7 @@ async function orLocked(
   const looked = await resultOf(table.getMany(keys, { consistent: true }));
   const [item] = 'value' in looked ? looked.value : [];
   const locked = item && fromBlockItem(item).slots.get(0)?.tag;
-  if (isSameTag(locked, tag)) return true;
+  if (isSameBytes(locked, tag)) return true;
   throw outcome.error;
 }
 

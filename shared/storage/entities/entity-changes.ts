@@ -16,10 +16,10 @@ export interface EntityChangesDependencies {
 
 /** Makes changes of entities and of rules, so that an answered change holds for every process (semantics #120). */
 export class EntityChanges {
-  readonly #settings: EntityChangesDependencies;
+  readonly #dependencies: EntityChangesDependencies;
 
-  constructor(settings: EntityChangesDependencies) {
-    this.#settings = settings;
+  constructor(dependencies: EntityChangesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -32,7 +32,7 @@ export class EntityChanges {
       isRefused = !(await this.here(key, change));
       return !isRefused;
     } finally {
-      if (!isRefused) await this.#settings.leasesEnded();
+      if (!isRefused) await this.#dependencies.leasesEnded();
     }
   }
 
@@ -41,7 +41,7 @@ export class EntityChanges {
     try {
       return await change();
     } finally {
-      this.#settings.forget(key);
+      this.#dependencies.forget(key);
     }
   }
 
@@ -50,7 +50,7 @@ export class EntityChanges {
    * if that fails too.
    */
   async commit(writes: readonly DocumentWrite[], isDone: () => Promise<boolean>): Promise<boolean> {
-    const written = await resultOf(this.#settings.table.transact(writes));
+    const written = await resultOf(this.#dependencies.table.transact(writes));
     if ('error' in written) {
       if (!isUnknownOutcome(written.error)) throw written.error;
       const looked = await resultOf(isDone());

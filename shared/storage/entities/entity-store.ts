@@ -40,11 +40,11 @@ const REMOVE_TRIES_MAX = 10;
 export class DynamoEntityStore implements EntityStore {
   /** Makes changes of entities and of rules. */
   readonly changes: EntityChanges;
-  readonly #settings: EntityStoreDependencies;
+  readonly #dependencies: EntityStoreDependencies;
 
-  constructor(settings: EntityStoreDependencies) {
-    this.#settings = settings;
-    this.changes = new EntityChanges({ ...settings, forget: (key) => this.forget(key) });
+  constructor(dependencies: EntityStoreDependencies) {
+    this.#dependencies = dependencies;
+    this.changes = new EntityChanges({ ...dependencies, forget: (key) => this.forget(key) });
   }
 
   async find(key: string): Promise<Entity | undefined> {
@@ -53,7 +53,7 @@ export class DynamoEntityStore implements EntityStore {
 
   /** The entity with its lease; a subscription is found through its topic, so its lease begins with the topic's. */
   async #lease(key: string): Promise<Leased<Entity>> {
-    const { namespace, cache } = this.#settings;
+    const { namespace, cache } = this.#dependencies;
     const child = splitSubscriptionKey(key);
     if (child === undefined) {
       return await cache.lease(key, () => this.#readAt(topLevelKey(namespace, key)));
@@ -70,7 +70,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async #readAt(key: ItemKey): Promise<Entity | undefined> {
-    const document = await this.#settings.table.get(key);
+    const document = await this.#dependencies.table.get(key);
     return document && fromDocument(document);
   }
 
@@ -79,7 +79,7 @@ export class DynamoEntityStore implements EntityStore {
     key: string,
     findTopic: (key: string) => Promise<Entity | undefined> = (topic) => this.read(topic),
   ): Promise<{ readonly key: ItemKey; readonly topic?: Entity } | undefined> {
-    const { namespace } = this.#settings;
+    const { namespace } = this.#dependencies;
     const child = splitSubscriptionKey(key);
     if (child === undefined) return { key: topLevelKey(namespace, key) };
     const topic = await findTopic(child.topic);
@@ -95,7 +95,7 @@ export class DynamoEntityStore implements EntityStore {
     now: number,
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
-    const { table, messagesTable, random } = this.#settings;
+    const { table, messagesTable, random } = this.#dependencies;
     const location = await this.#locate(key);
     if (location === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
@@ -128,7 +128,7 @@ export class DynamoEntityStore implements EntityStore {
     topic: Entity,
     write: (also: readonly DocumentWrite[]) => Promise<boolean>,
   ): Promise<boolean> {
-    const { table, namespace } = this.#settings;
+    const { table, namespace } = this.#dependencies;
     const at = { TableName: table.name, Key: topLevelKey(namespace, topic.key) };
     const create = (which: 'first' | 'any') => () => write([topicCheck(at, topic, which)]);
     // No process remembers the subscriptions of a topic that never had one, so no lease has to end.
@@ -157,7 +157,7 @@ export class DynamoEntityStore implements EntityStore {
       generations: { ...entity.generations, [subQueue]: generation + 1 },
     };
     const name = `${entity.id}.${subQueue}.${generation}`;
-    const { table, namespace } = this.#settings;
+    const { table, namespace } = this.#dependencies;
     const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
     const tombstone = tombstonePut(table.name, namespace, { name, ...more });
     return await this.#replace(entity, changed, [tombstone]);
@@ -166,7 +166,7 @@ export class DynamoEntityStore implements EntityStore {
   async #replace(entity: Entity, change: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
     // Another process may create the first subscription meanwhile.
     const { neverSubscribed: _, ...changed } = change;
-    const { table } = this.#settings;
+    const { table } = this.#dependencies;
     const location = await this.#locate(entity.key);
     if (location === undefined) throw entityNotFound(entity.name);
     const writes = [
@@ -220,7 +220,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    const { table, messagesTable, namespace } = this.#settings;
+    const { table, messagesTable, namespace } = this.#dependencies;
     const location = await this.#locate(entity.key);
     if (location === undefined) return false;
     const headers = headerKeys(entity);
@@ -242,7 +242,7 @@ export class DynamoEntityStore implements EntityStore {
   async touch(entity: Entity, now: number): Promise<void> {
     const location = await this.#locate(entity.key, (topic) => this.find(topic));
     if (location === undefined) throw entityNotFound(entity.name);
-    const { done } = await this.#settings.table.update(location.key, {
+    const { done } = await this.#dependencies.table.update(location.key, {
       UpdateExpression: 'SET accessedAt = :now',
       ConditionExpression: '#id = :id',
       ExpressionAttributeNames: { '#id': 'id' },
@@ -253,13 +253,13 @@ export class DynamoEntityStore implements EntityStore {
 
   /** All entities after a key, eventually consistent, for the sweep. See `listEntities`. */
   everything(after?: string): AsyncGenerator<Entity> {
-    const { table, namespace } = this.#settings;
+    const { table, namespace } = this.#dependencies;
     return listEntities(table, namespace, after);
   }
 
   /** The subscriptions of a topic, eventually consistent. */
   subscriptionsOf(topic: Entity): AsyncGenerator<Entity> {
-    const { table, namespace } = this.#settings;
+    const { table, namespace } = this.#dependencies;
     return listSubscriptions(table, namespace, topic.id);
   }
 
@@ -274,7 +274,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async #listed(page: ListPage): Promise<AsyncGenerator<Document>> {
-    const { table, namespace } = this.#settings;
+    const { table, namespace } = this.#dependencies;
     if (page.kind !== 'subscription') return table.all(namespace, TOP_LEVEL_PREFIX);
     const topic = await this.read(page.topic);
     if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
@@ -282,7 +282,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   forget(key: string): void {
-    this.#settings.cache.forget(key);
-    this.#settings.forgetOthers(splitSubscriptionKey(key)?.topic ?? key);
+    this.#dependencies.cache.forget(key);
+    this.#dependencies.forgetOthers(splitSubscriptionKey(key)?.topic ?? key);
   }
 }

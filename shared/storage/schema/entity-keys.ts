@@ -7,7 +7,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
  *     <namespace>/graves          <id>                           tombstones of entities: messages to delete
- *                                 <id>.<sub-queue>.<generation>   tombstones of purged sub-queues
+ *                                 <id>.<sub-queue>.<generation>  tombstones of purged sub-queues
  *     <namespace>/agenda          <time>/<log> or <time>+/<log>  due-work index: the sweep's work
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
  *     <namespace>/sweep           state                          lease of the sweep, progress of its walks

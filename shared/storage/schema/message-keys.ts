@@ -7,21 +7,21 @@ import type { ItemKey } from '../dynamodb/table.ts';
 /**
  * Keys of the messages table.
  *
- *     <entity>.<partition>                head                         sequence counter, next due time
- *     <entity>.<partition>p               <name>.<part>                payload items
- *                                         <name>.n                     references to a shared payload
- *     <entity>.<partition>k               /<session>/                  locks and states of sessions
- *     <entity>.<partition>r<generation>    <instant>/<session>/<name>   sessions that may have messages
- *     <entity>.<partition><log><generation>b<sequence>                  blocks, in order
- *                                         b<sequence>+                 messages put back on their own
- *                                         d<sequence>                  deferred messages
- *                                         s<sequence>                  scheduled messages
- *                                         u<due><sequence>             when they come due
- *                                         v<instant><name>             fan-out intents
- *                                         v<instant><name>.g           the progress of each
- *     <entity>.x<key>                     x                            deduplication records
- *     <entity>.y<name>                    y                            batch decisions
- *     <namespace>.z<id>                   z                            transaction records
+ *     <entity>.<partition>                  head                         sequence counter, next due time
+ *     <entity>.<partition>p                 <name>.<part>                payload items
+ *                                           <name>.n                     references to a shared payload
+ *     <entity>.<partition>k                 /<session>/                  locks and states of sessions
+ *     <entity>.<partition>r<generation>     <instant>/<session>/<name>   sessions that may have messages
+ *     <entity>.<partition><log><generation> b<sequence>                  blocks, in order
+ *                                           b<sequence>+                 messages put back on their own
+ *                                           d<sequence>                  deferred messages
+ *                                           s<sequence>                  scheduled messages
+ *                                           u<due><sequence>             when they come due
+ *                                           v<instant><name>             fan-out intents
+ *                                           v<instant><name>.g           the progress of each
+ *     <entity>.x<key>                       x                            deduplication records
+ *     <entity>.y<name>                      y                            batch decisions
+ *     <namespace>.z<id>                     z                            transaction records
  *
  * With sessions, `/<session>/` precedes the keys of live and deferred blocks. `<log>` is m (main), d (dead-letter) or
  * t (transfer dead-letter). `<sequence>`, `<due>` and `<instant>` are 12 hex digits.

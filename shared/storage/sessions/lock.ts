@@ -8,6 +8,7 @@ import {
   sessionToken,
 } from '../../domain/blocks/session.ts';
 import { resultOf } from '../../domain/result-of.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -75,12 +76,7 @@ async function isLockedBy(
   if (!isUnknownOutcome(error)) return false;
   const looked = await resultOf(readSession(table, session));
   const lock = 'value' in looked ? looked.value.lock : undefined;
-  return lock !== undefined && isSame(lock.token, token);
-}
-
-/** Whether two tokens, or two lock ids, are equal. */
-export function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
+  return isSameBytes(lock?.token, token);
 }
 
 /** Locks a session by its id, even without messages (semantics #90). Undefined = it has a holder (semantics #88). */
@@ -107,7 +103,7 @@ export async function readHeld(
 
 function requireHeld(known: Session, session: Log, token: Uint8Array, now: number): void {
   const lock = liveLock(known, session, now);
-  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
+  if (lock === undefined || !isSameBytes(lock.token, token)) throw sessionLockLost();
 }
 
 /** The state of a session's lock, which the caller holds. Throws SessionLockLost. */
@@ -140,6 +136,6 @@ export async function renewSession(
   });
   if (written.done) return until;
   const lock = written.old && liveLock(parseSession(written.old), session, now);
-  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
+  if (lock === undefined || !isSameBytes(lock.token, token)) throw sessionLockLost();
   return lock.lockedUntil;
 }

@@ -6,13 +6,14 @@ import {
   sessionLockLost,
 } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { AFTER_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { isSame, readHeld } from './lock.ts';
+import { readHeld } from './lock.ts';
 import { addReady, deleteLockEntry } from './ready-index.ts';
 import { liveLock, parseSession, readSession, type Session, whileHeld } from './session-item.ts';
 
@@ -82,7 +83,7 @@ function requireGone(
   if (written.done) return;
   if (!written.isUncertain) throw sessionLockLost();
   const lock = written.old && liveLock(parseSession(written.old), session, clock.now());
-  if (lock !== undefined && isSame(lock.token, token)) throw unknownOutcome();
+  if (isSameBytes(lock?.token, token)) throw unknownOutcome();
 }
 
 /**
@@ -97,7 +98,7 @@ export async function endSession(
   for (let tries = 1; ; tries++) {
     try {
       const { lock } = await readSession(context.table, session);
-      if (lock === undefined || !isSame(lockIdOf(lock.token), lockId)) {
+      if (lock === undefined || !isSameBytes(lockIdOf(lock.token), lockId)) {
         // An earlier try may have ended the lock without adding the session to the index.
         if (tries > 1) await addReady(context, [session]);
         return;

@@ -1,12 +1,13 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { putPayloads } from '../blocks/payloads.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import { decided, nextTry } from '../dynamodb/unknown-outcome.ts';
 import { payloadKey, randomName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { isSame, readHeld } from './lock.ts';
+import { readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';
 
 /**
@@ -96,7 +97,7 @@ async function writeState(
     if (written.done || written.old === undefined) return written;
     isUncertain ||= written.isUncertain;
     const { lock } = parseSession(written.old);
-    const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
+    const isHeld = lock !== undefined && isSameBytes(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
     if (!isHeld || current < stamp) return { ...written, isUncertain };
     stamp = current + 1;

@@ -1,10 +1,10 @@
 import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
-import { isSameTag } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
@@ -118,7 +118,7 @@ function wereSettledBefore(
   block: Block | undefined,
 ): 'yes' | 'no' | 'unknown' {
   const isUnderLock = ({ token }: BlockSettlement) =>
-    isSameTag(block?.slots.get(token.slot)?.tag, token.tag);
+    isSameBytes(block?.slots.get(token.slot)?.tag, token.tag);
   if (group.some(isUnderLock)) return 'no';
   const isGivenBack = ({ token, action }: BlockSettlement) =>
     action.kind === 'abandon' &&

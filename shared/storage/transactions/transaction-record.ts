@@ -8,11 +8,11 @@ import {
   lockLost,
   transactionAborted,
 } from '../../domain/broker-error.ts';
+import { isSameBytes } from '../../domain/same-bytes.ts';
 import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
 import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { transactionKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
-import { isSame } from '../sessions/lock.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
@@ -95,7 +95,7 @@ export async function resolveTransaction(
   const { old = {} } = written;
   const answer = answerOf(old, attempt);
   if (answer !== undefined) return answer;
-  const isOwn = old['r']?.B !== undefined && isSame(old['r'].B, mark);
+  const isOwn = isSameBytes(old['r']?.B, mark);
   if (isOwn) return undefined;
   throw transactionAborted();
 }

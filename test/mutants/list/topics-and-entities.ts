@@ -40,7 +40,7 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
   {
     name: 'a change is answered before other processes can know of it',
     room: 'storage',
-    find: 'if (!isRefused) await this.#settings.leasesEnded();',
+    find: 'if (!isRefused) await this.#dependencies.leasesEnded();',
     replace: '',
     harm: 'Messages sent after a purge are lost; a new subscription misses messages.',
     needs:

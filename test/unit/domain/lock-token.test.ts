@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import {
   formatLockToken,
   isOfEpoch,
-  isSameTag,
   type LockToken,
   lockTag,
   parseLockToken,
@@ -117,13 +116,4 @@ test('a tag belongs to the epoch in which it was made, and to none of the next 2
     }),
     { numRuns: 20 },
   );
-});
-
-test('tags are equal if all of their bytes are, and an absent tag equals none', () => {
-  const tag = Uint8Array.of(1, 2, 3, 4, 5, 6, 7);
-  assert.ok(isSameTag(Uint8Array.from(tag), tag));
-  for (const at of tag.keys()) assert.ok(!isSameTag(tag.with(at, 0), tag));
-  assert.ok(!isSameTag(tag.subarray(0, 6), tag));
-  assert.ok(!isSameTag(new Uint8Array(), tag));
-  assert.ok(!isSameTag(undefined, tag));
 });
