@@ -137,7 +137,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     ...stores,
     ages,
     scheduler,
-    broker: createBroker(brokerDependencies),
+    broker: createBroker({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootKeys(settings.rootKey),

@@ -30,7 +30,11 @@ export interface Broker {
    * Stores the messages, all or none, and returns when they are durable. Throws MessagingEntityDisabled,
    * MessageSizeExceeded, QuotaExceeded, NoMatchingSubscription.
    */
-  send(path: EntityPath, messages: readonly OutgoingMessage[]): Promise<readonly SentMessage[]>;
+  send(
+    path: EntityPath,
+    messages: readonly OutgoingMessage[],
+    options?: SendOptions,
+  ): Promise<readonly SentMessage[]>;
 
   /**
    * Returns up to `maxMessages` messages, or as many as the answer can carry, as soon as there is one; an empty list
@@ -163,6 +167,15 @@ export type OperatorAction =
   | { readonly kind: 'reactivate' }
   | { readonly kind: 'delete' }
   | DeadLetterAction;
+
+/** Options of sending. */
+export interface SendOptions {
+  /**
+   * Sends with the same object, none of them of more than `SHARED_SEND_MESSAGES_MAX` messages, are stored in the order
+   * of the calls, though none waits for the one before it. Absent = in any order.
+   */
+  readonly orderedBy?: object | undefined;
+}
 
 /** The result of sending one message. */
 export interface SentMessage {

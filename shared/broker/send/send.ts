@@ -16,7 +16,7 @@ import {
   requireSessionIds,
 } from '../../domain/messages/outgoing-rules.ts';
 import { sharedPlacementKey } from '../../domain/messages/partition.ts';
-import type { SentMessage } from '../broker.ts';
+import type { SendOptions, SentMessage } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
 import { withCopyAccount } from '../routing/copy-account.ts';
@@ -25,24 +25,52 @@ import { placeFor } from '../routing/placement.ts';
 import { type Detection, detectionOf } from './deduplication.ts';
 import { append, publish, type Sending, store } from './store.ts';
 
+/** Messages that an entity has accepted, to be stored together: all or none, in one partition. */
+export interface AcceptedMessages {
+  readonly entity: Entity;
+  readonly messages: readonly Message[];
+  readonly detection: Detection | undefined;
+  /** The key that decides their partition; undefined = any partition, or there is only one. */
+  readonly placementKey: string | undefined;
+}
+
+/** The numbers of stored messages; undefined for a message that is not stored under a number its sender may see. */
+export type SentNumbers = ReadonlyMap<Message, bigint | undefined>;
+
+/** Stores accepted messages. Throws as `storeMessages`. */
+export type StoreSend = (accepted: AcceptedMessages, options: SendOptions) => Promise<SentNumbers>;
+
 /** Sends one message or a batch; see `Broker.send`. */
 export async function send(
   dependencies: BrokerDependencies,
+  storeSend: StoreSend,
   path: EntityPath,
   outgoing: readonly OutgoingMessage[],
+  options: SendOptions = {},
 ): Promise<readonly SentMessage[]> {
   requireSendPath(path);
   const entity = await findEntity(dependencies, path);
+  const sendTo = async (to: Entity) => {
+    const { settings, ...prepared } = await prepareMessages(dependencies, to, outgoing);
+    // Only a MessageId from the sender is a key, not a generated one.
+    const placementKey = partitionsOf(to) > 1 ? sharedPlacementKey(outgoing, settings) : undefined;
+    const numbers = await storeSend({ entity: to, ...prepared, placementKey }, options);
+    return prepared.messages.map((message) => sentMessage(message, numbers.get(message)));
+  };
   try {
-    return await sendTo(dependencies, entity, outgoing);
+    return await sendTo(entity);
   } catch (error) {
     // The entity was deleted, and possibly created again, since this process read it.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     dependencies.entities.forget(path.key);
     const current = await findEntity(dependencies, path);
     if (current.id === entity.id) throw entityNotFound(path.name);
-    return await sendTo(dependencies, current, outgoing);
+    return await sendTo(current);
   }
+}
+
+function sentMessage({ messageId }: Message, sequenceNumber: bigint | undefined): SentMessage {
+  return sequenceNumber === undefined ? { messageId } : { messageId, sequenceNumber };
 }
 
 /** Throws InvalidOperation for a path that messages cannot be sent to (semantics #C3, #31, M18). */
@@ -61,27 +89,26 @@ function notASender(): BrokerError {
   return invalidOperation('Cannot create a message sender for a subscription.');
 }
 
-async function sendTo(
+/**
+ * Stores accepted messages of one send, or of several; `now` (epoch ms) decides which of them are scheduled. Throws
+ * NoMatchingSubscription, MessageSizeExceeded, ServiceBusy, ServiceTimeout, MessagingEntityNotFound.
+ */
+export async function storeMessages(
   dependencies: BrokerDependencies,
-  entity: Entity,
-  outgoing: readonly OutgoingMessage[],
-): Promise<readonly SentMessage[]> {
-  const { messages, detection, settings } = await prepareMessages(dependencies, entity, outgoing);
-  // Only a MessageId from the sender is a key, not a generated one.
-  const key = partitionsOf(entity) > 1 ? sharedPlacementKey(outgoing, settings) : undefined;
-  const placement = placeFor(dependencies, entity, key);
-  const sending = { entity, placement, detection, now: dependencies.clock.now() };
+  { entity, messages, detection, placementKey }: AcceptedMessages,
+  now: number,
+): Promise<SentNumbers> {
+  const placement = placeFor(dependencies, entity, placementKey);
+  const sending = { entity, placement, detection, now };
   const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const distinct = messages.filter((_, i) => firsts[i] === i);
   const numbers = storesSentMessages(entity)
     ? await store(dependencies, sending, distinct, append)
     : await withCopyAccount(dependencies, (counting) => distribute(counting, sending, distinct));
-  return messages.map((message, i) => {
-    // A repeated message in the batch gets the answer of the first one.
-    const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);
-    const { messageId } = message;
-    return sequenceNumber === undefined ? { messageId } : { messageId, sequenceNumber };
-  });
+  // A repeated message gets the answer of the first one.
+  return new Map(
+    messages.map((message, i) => [message, numbers.get(messages[firsts[i] ?? i] ?? message)]),
+  );
 }
 
 /** Messages as an entity accepts them. */

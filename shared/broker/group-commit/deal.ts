@@ -1,0 +1,217 @@
+import { LIMITS } from '../../domain/limits.ts';
+import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
+import type { ReceivedMessage } from '../broker.ts';
+import type { Allowance, ClaimRequest } from '../ports/messages.ts';
+import { SharedAllowance } from '../receive/shared-allowance.ts';
+
+/** A block of more bytes holds a single message. Such a message is claimed for one caller, and nothing beside it. */
+const SHARED_BLOCK_BYTES = 64 * 1024;
+
+/** The decoded size of the messages of one claim. */
+const BYTES_MAX = 4 * LIMITS.receiveBytes;
+
+/** A caller has no memory for what it would get. Nothing was claimed. */
+export class MemoryRefused extends Error {}
+
+/** A caller's part of a group's claim. */
+interface Seat {
+  readonly request: ClaimRequest;
+  /** What the caller may take: messages, bytes, and bytes of its answer. */
+  readonly allowance: Allowance;
+  /** How many of the messages to claim are for this caller. */
+  planned: number;
+  /** Of the blocks from which it takes messages: as passed to `take`. */
+  bytes: number;
+  answerBytes: number;
+}
+
+/**
+ * Plans a claim for several callers and deals out its messages: in the order of asking, one for each caller before
+ * anybody gets a second. Each caller's limits hold for its own part, so what is claimed has a taker. It is the shared
+ * claim's allowance, which the storage asks before it claims, block by block.
+ */
+export class Deal {
+  readonly #seats: readonly Seat[];
+  /** The seat that is next. */
+  #next = 0;
+  /** Of all blocks in the present plan. */
+  #bytes = 0;
+  #answerBytes = 0;
+  #hasLarge = false;
+  /** Whether the plan's claim has ended; a further one begins with an empty plan. */
+  #hasEnded = false;
+  #wasRefused = false;
+  #wasPlanned = false;
+
+  /** `requests` = those of the callers, in the order of asking; at least one. */
+  constructor(requests: readonly ClaimRequest[]) {
+    this.#seats = requests.map((request) => ({
+      request,
+      allowance: request.allowance ?? ownAllowance(request),
+      planned: 0,
+      bytes: 0,
+      answerBytes: 0,
+    }));
+  }
+
+  /** The claim for all callers. */
+  get request(): ClaimRequest {
+    const requests = this.#seats.map(({ request }) => request);
+    const [first] = requests;
+    if (first === undefined) throw new Error('Invariant violated: a deal has a caller');
+    const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+    const wanted = sum(requests.map(({ maxMessages }) => maxMessages));
+    const bytes = sum(requests.map(({ maxBytes }) => maxBytes));
+    const { answer } = first;
+    return {
+      ...first,
+      maxMessages: Math.min(wanted, LIMITS.receiveMessages),
+      maxBytes: Math.min(bytes, BYTES_MAX),
+      // The bytes of answers are counted for each caller.
+      answer: answer && { ...answer, bytes: Number.POSITIVE_INFINITY },
+      allowance: {
+        take: (...block) => this.#take(...block),
+        giveBack: () => {
+          this.#hasEnded = true;
+        },
+      },
+      payloads: { hold: (bytes, number) => this.#hold(bytes, number) },
+      waitForTurn: async () => {
+        await Promise.all(requests.map(({ waitForTurn }) => waitForTurn?.()));
+      },
+      isWanted: () => requests.some(isWanted),
+    };
+  }
+
+  /** Whether there were messages, and none of them could be planned for any caller. */
+  get refusedAll(): boolean {
+    return this.#wasRefused && !this.#wasPlanned;
+  }
+
+  /**
+   * Deals out claimed messages, lowest sequence numbers first: `hands` has a list for each caller, of adjacent
+   * messages, which share blocks and so settle in few writes. A locked message is not dealt to a caller that gave up;
+   * `surplus` = those for which nobody is left. A removed one would be lost, so its caller gets it all the same.
+   */
+  dealOut(messages: readonly ReceivedMessage[]): {
+    readonly hands: readonly (readonly ReceivedMessage[])[];
+    readonly surplus: readonly ReceivedMessage[];
+  } {
+    const counts = this.#seats.map(() => 0);
+    const isTaker = ({ request, planned }: Seat, i: number) =>
+      (counts[i] ?? 0) < planned && (request.mode === 'receiveAndDelete' || isWanted(request));
+    let next = 0;
+    for (let dealt = 0; dealt < messages.length; dealt++) {
+      const taker = cyclicIndex(this.#seats, next, isTaker);
+      if (taker === undefined) break;
+      counts[taker] = (counts[taker] ?? 0) + 1;
+      next = taker + 1;
+    }
+    let from = 0;
+    const hands = this.#seats.map(({ planned, bytes, answerBytes, allowance }, i) => {
+      const count = counts[i] ?? 0;
+      const hand = messages.slice(from, from + count);
+      from += count;
+      allowance.giveBack(planned - count, count === 0 ? bytes : 0, count === 0 ? answerBytes : 0);
+      return hand;
+    });
+    return { hands, surplus: messages.slice(from) };
+  }
+
+  #take(messages: number, bytes: number, answerBytes: number): number {
+    if (this.#hasEnded) this.#clear();
+    const isLarge = bytes > SHARED_BLOCK_BYTES;
+    const isFirst = this.#bytes === 0;
+    const fits = isFirst || (!isLarge && !this.#hasLarge);
+    const planned = fits ? this.#plan(messages, bytes, answerBytes) : 0;
+    if (planned === 0) {
+      this.#wasRefused = true;
+      return 0;
+    }
+    this.#wasPlanned = true;
+    this.#hasLarge = isLarge;
+    this.#bytes += bytes;
+    this.#answerBytes += answerBytes;
+    return planned;
+  }
+
+  /** Plans messages of one block; returns how many have a taker. */
+  #plan(messages: number, bytes: number, answerBytes: number): number {
+    const shares = new Map<Seat, number>();
+    const hasRoom = (seat: Seat) =>
+      seat.planned + (shares.get(seat) ?? 0) < seat.request.maxMessages &&
+      isWanted(seat.request) &&
+      // All blocks count for each caller, since a lost race may change from which block its messages are.
+      this.#answerBytes + answerBytes <= (seat.request.answer?.bytes ?? Number.POSITIVE_INFINITY);
+    for (let i = 0; i < messages; i++) {
+      const index = cyclicIndex(this.#seats, this.#next, hasRoom);
+      const seat = index === undefined ? undefined : this.#seats[index];
+      if (index === undefined || seat === undefined) break;
+      shares.set(seat, (shares.get(seat) ?? 0) + 1);
+      this.#next = index + 1;
+    }
+    let planned = 0;
+    for (const [seat, share] of shares) {
+      const allowed = seat.allowance.take(share, bytes, answerBytes);
+      if (allowed === 0) continue;
+      seat.planned += allowed;
+      seat.bytes += bytes;
+      seat.answerBytes += answerBytes;
+      planned += allowed;
+    }
+    return planned;
+  }
+
+  /** Holds each caller's memory: its messages are in as many blocks at most, of which each keeps all. */
+  #hold(bytes: number, firstNumber: bigint): void {
+    for (const { request, planned } of this.#seats) {
+      const kept = this.#hasLarge ? bytes : Math.min(bytes, planned * SHARED_BLOCK_BYTES);
+      if (planned > 0) holdOrRefuse(request.payloads, kept, firstNumber);
+    }
+  }
+
+  /** Forgets the plan of a claim that got nothing, because other processes were faster. */
+  #clear(): void {
+    for (const seat of this.#seats) {
+      seat.allowance.giveBack(seat.planned, seat.bytes, seat.answerBytes);
+      seat.planned = 0;
+      seat.bytes = 0;
+      seat.answerBytes = 0;
+    }
+    this.#next = 0;
+    this.#bytes = 0;
+    this.#answerBytes = 0;
+    this.#hasLarge = false;
+    this.#hasEnded = false;
+  }
+}
+
+function ownAllowance({ maxMessages, maxBytes, answer }: ClaimRequest): Allowance {
+  return new SharedAllowance(maxMessages, maxBytes, answer?.bytes ?? Number.POSITIVE_INFINITY);
+}
+
+function isWanted(request: ClaimRequest): boolean {
+  return request.isWanted?.() !== false;
+}
+
+function holdOrRefuse(account: PayloadAccount | undefined, bytes: number, first: bigint): void {
+  try {
+    account?.hold(bytes, first);
+  } catch (cause) {
+    throw new MemoryRefused('A caller has no memory for its messages.', { cause });
+  }
+}
+
+/** The index of the first entry from `from` on, and then from the start, that matches; undefined = none does. */
+function cyclicIndex<Entry>(
+  entries: readonly Entry[],
+  from: number,
+  matches: (entry: Entry, index: number) => boolean,
+): number | undefined {
+  for (let i = 0; i < entries.length; i++) {
+    const index = (from + i) % entries.length;
+    const entry = entries[index];
+    if (entry !== undefined && matches(entry, index)) return index;
+  }
+  return undefined;
+}

@@ -1,0 +1,81 @@
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import type { Scheduler } from '../../domain/scheduler.ts';
+import type { Broker } from '../broker.ts';
+import { type Call, type GroupLimits, Lanes } from './lanes.ts';
+
+/** A call with more items than this goes alone: it has little to gain from company. */
+const JOIN_MAX = 25;
+/** An item is a lock token with an action; its properties are bounded by the limits of a message. */
+const LIMITS: GroupLimits = { calls: 500, messages: 500, bytes: Number.POSITIVE_INFINITY };
+
+/** Some items of one entity, and how to work on them. */
+interface ItemsRequest<Item, Outcome> {
+  readonly items: readonly Item[];
+  /** The same work for all requests of a lane. */
+  readonly work: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+}
+
+/**
+ * `Broker.settle` and `Broker.renewLocks`, in which calls that arrive together for one entity, or one session, become
+ * one call. Each item has an outcome of its own already, so nobody gets another's. Completes do not wait for
+ * settlements that move messages, which take longer.
+ */
+export function groupedSettlements(
+  scheduler: Scheduler,
+  { settle, renewLocks }: Pick<Broker, 'settle' | 'renewLocks'>,
+): Pick<Broker, 'settle' | 'renewLocks'> {
+  const settling = groupItems(scheduler, settle);
+  const renewing = groupItems(scheduler, renewLocks);
+  return {
+    settle: (path, settlements, sessionId) => {
+      const isComplete = settlements.every(({ action }) => action.kind === 'complete');
+      return settling(path, settlements, sessionId, isComplete ? 'complete' : 'other');
+    },
+    renewLocks: (path, lockTokens) => renewing(path, lockTokens, undefined, 'renew'),
+  };
+}
+
+function groupItems<Item, Outcome>(
+  scheduler: Scheduler,
+  verb: (
+    path: EntityPath,
+    items: readonly Item[],
+    sessionId?: string,
+  ) => Promise<readonly Outcome[]>,
+) {
+  const lanes = new Lanes<ItemsRequest<Item, Outcome>, readonly Outcome[]>(scheduler, {
+    limits: LIMITS,
+    carryOut,
+  });
+  return (
+    path: EntityPath,
+    items: readonly Item[],
+    sessionId: string | undefined,
+    kind: string,
+  ): Promise<readonly Outcome[]> => {
+    if (items.length > JOIN_MAX) return verb(path, items, sessionId);
+    const key = JSON.stringify([path.key, path.subQueue, sessionId, kind]);
+    const work = (all: readonly Item[]) => verb(path, all, sessionId);
+    return lanes.join(key, { items, work }, { messages: items.length, bytes: 0 });
+  };
+}
+
+/** Works on the items of all calls at once, and gives each call its own outcomes. */
+async function carryOut<Item, Outcome>(
+  calls: readonly Call<ItemsRequest<Item, Outcome>, readonly Outcome[]>[],
+): Promise<readonly []> {
+  const [first] = calls;
+  if (first === undefined) return [];
+  try {
+    const outcomes = await first.request.work(calls.flatMap(({ request }) => request.items));
+    let next = 0;
+    for (const call of calls) {
+      const end = next + call.request.items.length;
+      call.resolve(outcomes.slice(next, end));
+      next = end;
+    }
+  } catch (error) {
+    for (const call of calls) call.reject(error);
+  }
+  return [];
+}
