@@ -20,8 +20,8 @@ const WAIT_MS = 10 * 60_000;
 const CHECK_MS = 60_000;
 /** The pause before the next try for a rule at its rate limit, which other connections may share. */
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
-/** How long to wait for more credit from a peer that grants it in small steps. */
-const GATHER_MS = 10;
+/** How long to wait at most for more credit from a peer that grants it in small steps. */
+const CREDIT_MS_MAX = 10;
 /** How long after the end of its session lock a link is detached. */
 export const LOST_LOCK_DETACH_MS = 250;
 /** The sender settle mode in which messages are sent settled, and so received and deleted (semantics W11). */
@@ -51,6 +51,8 @@ export class Deliverer {
   readonly #unsent: UnsentMessages;
   readonly #stopListening: () => void;
   #isRunning = false;
+  /** Called when the credit changes. */
+  #onCredit = () => {};
   /** Aborts the receive under way. */
   #wait: AbortController | undefined;
   #sentCount = 0;
@@ -91,6 +93,7 @@ export class Deliverer {
   #wake(): void {
     // A peer that drains wants the messages available now, and no wait.
     if (this.#options.link.isDraining) this.#endWait();
+    this.#onCredit();
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#scheduler.soon(() => this.#context.background(() => this.#run()));
@@ -112,10 +115,7 @@ export class Deliverer {
 
   async #receiveOnce(): Promise<void> {
     const { link } = this.#options;
-    // The peer has more unsettled messages than credit, so more credit will come soon. To claim for all of it
-    // costs one write.
-    if (link.credit < link.withoutDisposition && !link.isDraining)
-      await pause(this.#scheduler, GATHER_MS);
+    if (this.#awaitsCredit) await this.#moreCredit();
     await this.#untilAdmitted();
     // The end of the link would not abort a wait that begins after it.
     if (!this.#mayDeliver) return;
@@ -131,6 +131,27 @@ export class Deliverer {
       claim.end();
     }
     if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
+  }
+
+  /**
+   * Whether the peer has more unsettled messages than credit, so that more credit will come soon. To claim for all of
+   * it costs one write.
+   */
+  get #awaitsCredit(): boolean {
+    const { link } = this.#options;
+    return link.credit < link.withoutDisposition && !link.isDraining;
+  }
+
+  /** Waits until the credit covers what the peer has not settled, for a short time at most. */
+  #moreCredit(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#scheduler.after(CREDIT_MS_MAX, resolve);
+      this.#onCredit = () => {
+        if (this.#awaitsCredit) return;
+        timer.cancel();
+        resolve();
+      };
+    });
   }
 
   async #handOut(claim: ClaimAllowance, limit: number): Promise<void> {

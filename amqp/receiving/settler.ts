@@ -3,8 +3,8 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { present } from '../../shared/domain/present.ts';
-import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
+import { settleAdjacent } from '../endpoint/settle-adjacent.ts';
 import {
   changedProperties,
   guidText,
@@ -18,8 +18,6 @@ import type { DeliveryState, Outcome } from '../wire/states.ts';
 
 /** The most settlements in one call of the broker. */
 const GROUP_MAX = 1000;
-/** How long to wait for more settlements of a peer that sends them one by one. */
-const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
 const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 const DEAD_LETTER = 'com.microsoft:dead-letter';
@@ -42,11 +40,7 @@ interface Pending {
 }
 
 /** Settlements for one call of the broker. A promise for each delivery would take far more memory. */
-interface Group {
-  readonly pending: Pending[];
-  /** Called once all are settled or refused. */
-  readonly done: () => void;
-}
+type Group = Pending[];
 
 /** The address and path of the entity whose messages are settled. */
 export interface SettledEntity {
@@ -55,9 +49,8 @@ export interface SettledEntity {
 }
 
 /**
- * Carries out and confirms the outcomes that the peer sends for messages of one link. Outcomes that arrive
- * together share a call of the broker, which needs one write for each block of messages. While outcomes
- * arrive in quick succession, each call waits a moment for more of them.
+ * Carries out and confirms the outcomes that the peer sends for messages of one link. Outcomes that arrive in one turn
+ * of the event loop, for which one frame may be enough, are one call of the broker.
  */
 export class Settler {
   readonly #context: ClientContext;
@@ -67,11 +60,8 @@ export class Settler {
   readonly #sessionId: string | undefined;
   /** Decoded outcomes: each is decoded once, however many deliveries have it. */
   readonly #requests = new WeakMap<Outcome, RequestedOutcome>();
-  readonly #groups: Group[] = [];
-  #isRunning = false;
-  #timer: Timer | undefined;
-  /** Whether the last group had several settlements. Then the next one probably has, too. */
-  #isBusy = false;
+  /** The group of this turn. */
+  #group: Group | undefined;
 
   constructor(
     context: ClientContext,
@@ -100,22 +90,23 @@ export class Settler {
       return;
     }
     this.#lastGroup().push({ delivery, request });
-    if (this.#isRunning) return;
-    // Starts at once if outcomes come one by one, or if the peer has no further message to settle and waits for this
-    // answer. Otherwise more outcomes will come soon, and share the call.
-    if (!this.#isBusy || this.#link.withoutDisposition === 0) this.#start();
-    else this.#timer ??= this.#context.dependencies.scheduler.after(GATHER_MS, () => this.#start());
   }
 
-  /** Returns the group to add to, a new one if the last is full. */
-  #lastGroup(): Pending[] {
-    const last = this.#groups.at(-1);
-    if (last !== undefined && last.pending.length < GROUP_MAX) return last.pending;
-    const pending: Pending[] = [];
-    const settlement = new Promise<void>((done) => this.#groups.push({ pending, done }));
-    this.#context.settlements.add(this.#path, settlement);
-    this.#context.background(() => settlement);
-    return pending;
+  /** Returns the group to add to, a new one in each turn and if the last is full. */
+  #lastGroup(): Group {
+    if (this.#group !== undefined && this.#group.length < GROUP_MAX) return this.#group;
+    const group: Group = [];
+    this.#group = group;
+    const { settlements, background, dependencies } = this.#context;
+    const settlement = new Promise<void>((done) => {
+      dependencies.scheduler.soon(() => {
+        if (this.#group === group) this.#group = undefined;
+        background(() => this.#run(group).finally(done));
+      });
+    });
+    settlements.add(this.#path, settlement);
+    background(() => settlement);
+    return group;
   }
 
   #requestOf(state: Outcome): RequestedOutcome {
@@ -140,14 +131,6 @@ export class Settler {
     this.#context.limits.releaseWork(
       SETTLEMENT_BYTES + (request.pending === 0 ? request.bytes : 0),
     );
-  }
-
-  #start(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#isRunning = true;
-    const { background, dependencies } = this.#context;
-    dependencies.scheduler.soon(() => background(() => this.#run()));
   }
 
   /** Adds a settlement to its transaction, whose discharge carries it out. The lock stays until then. */
@@ -175,15 +158,9 @@ export class Settler {
     }
   }
 
-  async #run(): Promise<void> {
-    for (let group = this.#groups.shift(); group !== undefined; group = this.#groups.shift()) {
-      const { pending, done } = group;
-      this.#isBusy = pending.length > 1;
-      await this.#context.settlements.runLimited(pending.length, () => this.#settle(pending));
-      for (const { request } of pending) this.#release(request);
-      done();
-    }
-    this.#isRunning = false;
+  async #run(group: readonly Pending[]): Promise<void> {
+    await this.#context.settlements.runLimited(group.length, () => this.#settle(group));
+    for (const { request } of group) this.#release(request);
   }
 
   async #settle(group: readonly Pending[]): Promise<void> {
@@ -215,18 +192,12 @@ export class Settler {
     return rejection(this.#context.dependencies, error, this.#path.name);
   }
 
-  /** Answers settlements. Adjacent ones with the same outcome share a frame. */
   #answer(group: readonly Pending[], states: readonly Outcome[]): void {
-    let from = 0;
-    for (let i = 1; i <= group.length; i++) {
-      const before = states[i - 1];
-      if (before === undefined || (i < group.length && isSame(before, states[i]))) continue;
-      this.#link.settle(
-        group.slice(from, i).map(({ delivery }) => delivery),
-        before,
-      );
-      from = i;
-    }
+    settleAdjacent(
+      this.#link,
+      group.map(({ delivery }) => delivery),
+      states,
+    );
     this.#context.sendNow();
   }
 }
@@ -244,10 +215,6 @@ function answerTo(state: Outcome): Outcome {
   if (state.kind !== 'modified') return state;
   const { annotations, ...rest } = state;
   return rest;
-}
-
-function isSame(one: Outcome, other: Outcome | undefined): boolean {
-  return one === other || (one.kind === 'accepted' && other?.kind === 'accepted');
 }
 
 /** Returns the lock token of a delivery: its tag, in .NET's order of GUID bytes. */

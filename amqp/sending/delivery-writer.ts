@@ -1,23 +1,24 @@
+import { SHARED_SEND_MESSAGES_MAX } from '../../shared/broker/group-commit/sends.ts';
 import {
-  BrokerError,
-  type BrokerErrorCode,
+  type BrokerError,
   messageSizeExceeded,
   noMemoryFor,
 } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
-import { partitionsOf } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import { resultOf } from '../../shared/domain/result-of.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import { settleAdjacent } from '../endpoint/settle-adjacent.ts';
 import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
-import { ACCEPTED } from '../wire/states.ts';
+import { ACCEPTED, type Outcome } from '../wire/states.ts';
 import type { DecodedAccount } from './decoded-budget.ts';
 
-/** The most deliveries, and bytes, that one write stores together. */
+/** The most deliveries, and bytes, that are decoded together. */
 const GROUP_MAX = 100;
 const GROUP_BYTES_MAX = 512 * 1024;
 /** The pause between two tries to store a presettled delivery while the process is out of memory. */
@@ -27,14 +28,6 @@ const {
   turnBytes: TURN_BYTES,
   batchBytesPerByte: BATCH_BYTES_PER_BYTE,
 } = BUDGETS.delivery;
-
-/** Errors thrown before anything is stored, which may concern a single message of a group. */
-const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
-  'ArgumentError',
-  'InvalidOperation',
-  'MessageSizeExceeded',
-  'QuotaExceeded',
-]);
 
 /** The entity that messages of a link are sent to. */
 export interface DeliveryWriterOptions {
@@ -62,8 +55,8 @@ interface Group {
 class NoMemory extends Error {}
 
 /**
- * Stores the deliveries of a link, in order. Deliveries that arrive during a write share the next one. Each delivery
- * gets its own outcome, which is sent once its messages are durable (semantics #B1, #B3).
+ * Stores the deliveries of a link, in order; the broker stores those that are at hand together. Each delivery gets its
+ * own outcome, which is sent once its messages are durable (semantics #B1, #B3).
  */
 export class DeliveryWriter {
   readonly #context: ClientContext;
@@ -97,7 +90,7 @@ export class DeliveryWriter {
     this.#pending.push(delivery);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // Deferred, so that all deliveries of this turn share a write.
+    // Deferred, so that all deliveries of this turn are decoded together.
     const { background, limits, dependencies } = this.#context;
     const stopListening = limits.onGone((isAll) => this.#abort(isAll));
     dependencies.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
@@ -136,7 +129,7 @@ export class DeliveryWriter {
       if (enlistment === undefined) outsideTransactions.push(one);
       else await this.#enlist(one, enlistment);
     }
-    for (const one of await this.#batches(outsideTransactions)) await this.#send(one);
+    for (const run of runsOf(outsideTransactions)) await this.#sendAll(run);
     return next;
   }
 
@@ -146,7 +139,7 @@ export class DeliveryWriter {
     await this.#context.readingTurns.before(bytes, this.#context, longest);
   }
 
-  /** Decodes as many deliveries as one write stores, and as fit into memory. */
+  /** Decodes as many deliveries as fit into memory, up to the limits of a group. */
   async #readGroup(decoded: DecodedAccount): Promise<Group> {
     const read: ReadDelivery[] = [];
     let bytes = 0;
@@ -205,33 +198,25 @@ export class DeliveryWriter {
     }
   }
 
-  /**
-   * Groups deliveries into batches of one send each. In a partitioned entity every delivery is a batch of its
-   * own, since a batch goes to one partition. So it is if the entity cannot be looked up, and each delivery
-   * is then refused by itself.
-   */
-  async #batches(read: readonly ReadDelivery[]): Promise<readonly (readonly ReadDelivery[])[]> {
-    if (read.length < 2) return read.length === 0 ? [] : [read];
-    const entity = await this.#context.dependencies.entities
-      .find(this.#path.key)
-      .catch(() => undefined);
-    return entity === undefined || partitionsOf(entity) > 1 ? read.map((one) => [one]) : [read];
-  }
-
-  async #send(group: readonly ReadDelivery[]): Promise<void> {
+  /** Sends deliveries that may share a write, in order, and reports the outcome of each. */
+  async #sendAll(group: readonly ReadDelivery[]): Promise<void> {
     const deliveries = group.map(({ delivery }) => delivery);
     const { authorization, dependencies } = this.#context;
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
-      const messages = group.flatMap((one) => one.messages);
-      await dependencies.broker.send(this.#path, messages);
-      this.#link.settle(deliveries, ACCEPTED);
-      this.#context.sendNow();
     } catch (error) {
-      const isMessageError = error instanceof BrokerError && MESSAGE_ERRORS.has(error.code);
-      if (group.length === 1 || !isMessageError) this.#refuse(deliveries, error);
-      else for (const one of group) await this.#send([one]);
+      this.#refuse(deliveries, error);
+      return;
     }
+    const options = { orderedBy: this.#link };
+    const sent = group.map(({ messages }) =>
+      resultOf(dependencies.broker.send(this.#path, messages, options)),
+    );
+    const outcomes = (await Promise.all(sent)).map((result) =>
+      'error' in result ? this.#rejected(result.error) : ACCEPTED,
+    );
+    settleAdjacent(this.#link, deliveries, outcomes);
+    this.#context.sendNow();
   }
 
   /** Adds messages to their transaction, which stores them when it is discharged. */
@@ -267,8 +252,26 @@ export class DeliveryWriter {
 
   #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
     this.#refuseEnlisted(deliveries);
-    this.#link.settle(deliveries, rejection(this.#context.dependencies, error, this.#path.name));
+    this.#link.settle(deliveries, this.#rejected(error));
   }
+
+  #rejected(error: unknown): Outcome {
+    return rejection(this.#context.dependencies, error, this.#path.name);
+  }
+}
+
+/** Divides deliveries into those that the broker keeps in order by itself, and larger ones, which go one by one. */
+function runsOf(read: readonly ReadDelivery[]): readonly (readonly ReadDelivery[])[] {
+  const runs: ReadDelivery[][] = [];
+  let isOpen = false;
+  for (const one of read) {
+    const isShared = one.messages.length <= SHARED_SEND_MESSAGES_MAX;
+    const last = runs.at(-1);
+    if (isOpen && isShared && last !== undefined) last.push(one);
+    else runs.push([one]);
+    isOpen = isShared;
+  }
+  return runs;
 }
 
 /** Returns the bytes for which a delivery counts in a turn of decoding. */
