@@ -1,6 +1,7 @@
 import { BROKER } from './list/broker.ts';
 import { CLAIMS } from './list/claims.ts';
 import { DOMAIN } from './list/domain.ts';
+import { GROUP_COMMIT } from './list/group-commit.ts';
 import { ONCE } from './list/once.ts';
 import { OUTCOMES } from './list/outcomes.ts';
 import { SCAN_HINTS } from './list/scan-hints.ts';
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DOMAIN,
   ...BROKER,
   ...CLAIMS,
+  ...GROUP_COMMIT,
   ...SCAN_HINTS,
   ...SETTLING,
   ...SCHEDULING,

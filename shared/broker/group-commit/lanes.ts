@@ -207,7 +207,8 @@ class Lane<Request, Outcome> {
     if (this.#lastCallers > 1 && cameMeanwhile) {
       this.#extraMs = Math.min(EXTRA_MS.most, Math.max(EXTRA_MS.first, 2 * this.#extraMs));
     }
-    if (!cameMeanwhile) this.#arrivedAt = this.#endedAt;
+    // These have waited already.
+    if (unanswered.length > 0) this.#arrivedAt = Number.NEGATIVE_INFINITY;
     this.#waiting.unshift(...unanswered);
     this.#schedule();
   }

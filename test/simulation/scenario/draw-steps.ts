@@ -27,14 +27,18 @@ export function drawSteps(
   random: Random,
   { processes, entities, durationMs }: Drawing,
 ): readonly Step[] {
-  const clients = random.between(1, 6);
+  // A crowd meets often in one process, so that calls there share writes.
+  const isCrowd = random.chance(0.3);
+  const clients = isCrowd ? random.between(6, 16) : random.between(1, 6);
   const steps = random.pick([20, 80, 200, 400]);
   const drawer = new ActionDrawer(random, { processes, entities });
   const moments = drawMoments(random, entities, durationMs);
   const all = Array.from({ length: steps }, (): Step => {
     const client = `c${random.below(clients)}`;
     return {
-      at: random.chance(0.5) ? random.pick(moments) + random.below(40) : random.below(durationMs),
+      at: random.chance(isCrowd ? 0.9 : 0.5)
+        ? random.pick(moments) + random.below(isCrowd ? 8 : 40)
+        : random.below(durationMs),
       client,
       process: random.pick(processes).name,
       action: drawer.draw(),

@@ -18,8 +18,8 @@ export interface World<Given = unknown> {
   readonly setUp: (actor: Actor) => Promise<Given>;
   /** The script of each actor, which has its own process. */
   readonly actors: Readonly<Record<string, Script<Given>>>;
-  /** Whether all actors use one process. */
-  readonly sharesProcess?: boolean;
+  /** The actors that use one process; true = all of them. */
+  readonly sharesProcess?: true | readonly string[];
   /**
    * What processes have cached at the start: nothing, or the entities. Absent = the entities and when the
    * next scheduled message is due.
@@ -120,9 +120,11 @@ export class PreparedWorld {
       processes.push(process);
       return process;
     };
-    const shared = sharesProcess === true ? start('P', true, names) : undefined;
+    const together = sharesProcess === true ? names : (sharesProcess ?? []);
+    const shared = together.length > 0 ? start('P', true, together) : undefined;
     const scripts = names.map((name) => {
-      const process = shared ?? start(name, false, [name]);
+      const own = together.includes(name) ? shared : undefined;
+      const process = own ?? start(name, false, [name]);
       return {
         name,
         actor: new Actor(name, { process, stage, history, hasEnded }),

@@ -1,6 +1,7 @@
 import type { World } from '../world.ts';
 import { claimWorlds } from './claims.ts';
 import { entityWorlds } from './entities.ts';
+import { groupWorlds } from './groups.ts';
 import { hintWorlds } from './hints.ts';
 import { lockWorlds } from './locks.ts';
 import { lostAnswerWorlds } from './lost-answers.ts';
@@ -13,6 +14,7 @@ import { transactionWorlds } from './transactions.ts';
 /** All small worlds. */
 export const catalogue: readonly World[] = [
   ...claimWorlds,
+  ...groupWorlds,
   ...lockWorlds,
   ...moveWorlds,
   ...entityWorlds,

@@ -1,0 +1,54 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Bugs in what several callers of one process share. */
+export const GROUP_COMMIT: readonly Mutant[] = [
+  {
+    name: 'one message of a shared claim is dealt to two callers',
+    room: 'broker',
+    find: 'const hand = messages.slice(from, from + count);',
+    replace: 'const hand = messages.slice(Math.max(0, from - 1), from + count);',
+    harm: 'Two receivers hold the same message.',
+    needs: 'Two receives of one process at the same time.',
+  },
+  {
+    name: 'a message of a shared claim is dealt to nobody',
+    room: 'broker',
+    find: 'from += count;',
+    replace: 'from += count === 0 ? 0 : count + 1;',
+    harm: 'A message is locked for nobody, or lost by a receive-and-delete.',
+    needs: 'Two receives of one process at the same time.',
+  },
+  {
+    name: 'a caller without a message is answered empty, though others got some',
+    room: 'broker',
+    find: 'if (hand.length > 0 || messages.length === 0) call.resolve(hand);',
+    replace: 'if (hand.length >= 0) call.resolve(hand);',
+    harm: 'A receive is answered empty while the queue has a message.',
+    needs:
+      'Receives of one process at the same time, while another process takes some of the messages.',
+  },
+  {
+    name: 'a message whose caller gave up stays locked',
+    room: 'broker',
+    find: 'if (settlements.length === 0) return;',
+    replace: 'return;',
+    harm: 'A message is locked though nobody has it.',
+    needs: 'Two receives of one process at the same time, of which one is aborted.',
+  },
+  {
+    name: 'each caller of a group hears the outcome of the first settlements',
+    room: 'broker',
+    find: 'next = end;',
+    replace: '',
+    harm: 'A settlement is answered as done though its lock was lost, or the other way round.',
+    needs: 'Settlements of one process at the same time, of which one has lost its lock.',
+  },
+  {
+    name: 'sends with different partitions share a write',
+    room: 'broker',
+    find: "placementKey === undefined ? '' : partitionOfKey(placementKey, partitionsOf(entity));",
+    replace: "'';",
+    harm: 'Messages with one key are in several partitions.',
+    needs: 'Sends of one process with different keys at the same time, to a partitioned queue.',
+  },
+];
