@@ -181,9 +181,9 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
-    wake: (logName) => {
+    wake: (logName, messages) => {
       partitionHints.noteArrival(logName);
-      wakeUps.wake(logName);
+      wakeUps.wake(logName, messages);
     },
     addDueWork: (log, dueAt) => dueWork.add(log, dueAt),
   };

@@ -35,7 +35,7 @@ export interface StoreContext {
    */
   readonly background: (work: () => Promise<void>) => void;
   /** Wakes a receive of this process that waits on the log with this name (`logName`). */
-  readonly wake: (logName: string) => void;
+  readonly wake: (logName: string, messages: number) => void;
   /** Whether a log was neither purged nor deleted with its entity. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
   /** Adds due work of the sweep for a log at an instant, epoch ms. */

@@ -43,3 +43,13 @@ export class VirtualTime implements Scheduler {
     this.#now += ms;
   }
 }
+
+/** Timers take this many times as long as they should. */
+const SLOWER = 20;
+
+/** Time in which short pauses are so long that a slow machine does as much in them as a fast one. */
+export class SlowTime extends VirtualTime {
+  override after(ms: number, work: () => void): Timer {
+    return super.after(ms * SLOWER, work);
+  }
+}

@@ -122,12 +122,19 @@ class Lane<Request, Outcome> {
     this.#timer?.cancel();
     const waitMs = this.#startsAt() - this.#scheduler.now();
     if (waitMs > 0) {
-      this.#timer = this.#scheduler.after(waitMs, () => this.#start());
+      // Calls that have reached this process by then, but not this lane, still come in time.
+      this.#timer = this.#scheduler.after(waitMs, () =>
+        this.#startBy((work) => this.#scheduler.soon(work)),
+      );
       return;
     }
     // Deferred, so that calls that were made together share a group.
+    this.#startBy(queueMicrotask);
+  }
+
+  #startBy(defer: (work: () => void) => void): void {
     this.#isStarting = true;
-    queueMicrotask(() => this.#start());
+    defer(() => this.#start());
   }
 
   get #isBlocked(): boolean {

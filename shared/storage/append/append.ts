@@ -132,12 +132,9 @@ export async function prepareAppend(
     },
     addReady: () => addReady(context, sessions, before),
     announce: () => {
-      const announced = new Set<Log>();
       for (const { to, block } of placed) {
-        if (block.section !== 'live' || announced.has(to)) continue;
         // Another send may have stored a later block first, so a hint may already skip this one.
-        announce(context, to, block);
-        announced.add(to);
+        if (block.section === 'live') announce(context, to, block);
       }
     },
     onRefused: () => {

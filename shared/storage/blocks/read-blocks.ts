@@ -23,20 +23,23 @@ export function sortKeyOf({ section, sequence }: Pick<Block, 'section' | 'sequen
   return blockSortKey(section, sequence);
 }
 
-/** Wakes a waiting receive of this process after a block was stored, and drops hints that would hide it. */
+/**
+ * Wakes a waiting receive of this process for each message of a block that was stored, and drops hints that would hide
+ * the block.
+ */
 export function announce(
   context: StoreContext,
   log: Log,
-  { section, sequence }: Pick<Block, 'section' | 'sequence'>,
+  { section, sequence, slots }: Pick<Block, 'section' | 'sequence' | 'slots'>,
 ): void {
   context.scanHints.noteBlock(logName(log), blockSortKey(section, sequence));
-  context.wake(logName(log));
+  context.wake(logName(log), slots.size);
 }
 
 /** Wakes a waiting receive after a message in a log became available again, and drops hints that would hide it. */
 export function announceReturn(context: StoreContext, log: Log): void {
   context.scanHints.noteReturn(logName(log));
-  context.wake(logName(log));
+  context.wake(logName(log), 1);
 }
 
 /** Deletes an empty block, and then its payload. */

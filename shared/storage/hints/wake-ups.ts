@@ -8,9 +8,9 @@ const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
 
 /**
- * Wakes a waiting receive of this process when a message arrives in a log that it waits on (semantics #16). Only one
- * receive wakes; it wakes the next one after it got a message. This process does not hear of messages that other
- * processes send, so from time to time one waiting receive looks for all.
+ * Wakes a waiting receive of this process for each message that arrives in a log that it waits on (semantics #16): those
+ * that wait longest, which then share a claim. One that got a message wakes the next one, since there may be more. This
+ * process does not hear of messages that other processes send, so from time to time one waiting receive looks for all.
  */
 export class LocalWakeUps implements WakeUps {
   /** Each group under all of its logs. */
@@ -32,9 +32,9 @@ export class LocalWakeUps implements WakeUps {
     this.wakeAll();
   }
 
-  /** Notes that a message may have arrived in the log with this name. */
-  wake(log: string): void {
-    this.#groups.get(log)?.messageArrived();
+  /** Notes that up to `messages` messages may have arrived in the log with this name. */
+  wake(log: string, messages: number): void {
+    this.#groups.get(log)?.messagesArrived(messages);
   }
 
   /** Wakes all waiting receives, for example because the clock was moved. */
@@ -87,10 +87,14 @@ class WaitingGroup {
     if (this.isEmpty) this.#stop();
   }
 
-  /** Wakes one receive; the next look comes soon, since more messages may follow. */
-  messageArrived(): void {
+  /** Wakes a receive for each message; the next look comes soon, since more messages may follow. */
+  messagesArrived(count: number): void {
     this.#pollMs = POLL_MS.first;
-    this.#wakeOne();
+    let left = count;
+    for (const waiter of this.#waiting) {
+      if (left-- <= 0) return;
+      waiter.wake();
+    }
   }
 
   wakeAll(): void {
@@ -100,17 +104,13 @@ class WaitingGroup {
   #poll(): void {
     this.#stop();
     this.#pollMs = Math.min(POLL_MS.most, this.#pollMs * POLL_GROWTH);
-    this.#wakeOne();
+    const [longest] = this.#waiting;
+    longest?.wake();
     if (!this.isEmpty) this.#timer = this.#nextPoll();
   }
 
   #nextPoll(): Timer {
     return this.scheduler.after(this.#pollMs, () => this.#poll());
-  }
-
-  #wakeOne(): void {
-    const [longest] = this.#waiting;
-    longest?.wake();
   }
 
   #stop(): void {
@@ -158,7 +158,7 @@ class Waiter implements WakeUp {
     const wasWoken = this.#state === 'woken';
     this.#end('over');
     const group = this.#leave();
-    if (wasWoken) group?.messageArrived();
+    if (wasWoken) group?.messagesArrived(1);
   }
 
   #end(state: 'woken' | 'over'): void {

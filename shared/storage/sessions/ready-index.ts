@@ -73,7 +73,7 @@ function isSession({ sessionId }: Log): boolean {
 /** Wakes the receives of this process that wait for a session of these logs. */
 export function wakeForSessions(context: StoreContext, logs: readonly Log[]): void {
   const names = new Set(logs.filter(isSession).map((log) => logName(withoutSession(log))));
-  for (const name of names) context.wake(name);
+  for (const name of names) context.wake(name, 1);
 }
 
 /** A new sort key of the entry for the end of a lock. */

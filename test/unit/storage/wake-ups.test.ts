@@ -73,16 +73,28 @@ test('a message wakes the longest wait on its log, and no other', async (t) => {
   const waits = new Waits();
   for (let i = 0; i < 3; i++) waits.wait();
   waits.wait(logNamed('other'));
-  waits.wakeUps.wake(logName(LOG));
+  waits.wakeUps.wake(logName(LOG), 1);
   await settled();
   assert.deepEqual(waits.woken, [0]);
+});
+
+test('several messages wake as many waits, those that wait longest', async (t) => {
+  stopTime(t);
+  const waits = new Waits();
+  for (let i = 0; i < 4; i++) waits.wait();
+  waits.wakeUps.wake(logName(LOG), 3);
+  await settled();
+  assert.deepEqual(waits.woken, [0, 1, 2]);
+  waits.wakeUps.wake(logName(LOG), 100);
+  await settled();
+  assert.deepEqual(waits.woken, [0, 1, 2, 3]);
 });
 
 test('a woken wait that is cancelled wakes the next one; one that found nothing does not', async (t) => {
   stopTime(t);
   const waits = new Waits();
   const [first, second] = [waits.wait(), waits.wait(), waits.wait()];
-  waits.wakeUps.wake(logName(LOG));
+  waits.wakeUps.wake(logName(LOG), 1);
   await settled();
   first?.cancel();
   await settled();
@@ -106,12 +118,12 @@ test('a message that arrives while a woken receive reads wakes the next wait', a
   stopTime(t);
   const waits = new Waits();
   const first = waits.wait();
-  waits.wakeUps.wake(logName(LOG));
+  waits.wakeUps.wake(logName(LOG), 1);
   await settled();
   // Like a receive, it waits again before it reads.
   waits.wait();
   first.foundNothing();
-  waits.wakeUps.wake(logName(LOG));
+  waits.wakeUps.wake(logName(LOG), 1);
   await settled();
   assert.deepEqual(waits.woken, [0, 1]);
 });

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { createSubscriptions, createTopic } from '../../support/topic-entities.ts';
+import { SlowTime } from '../../support/virtual-time.ts';
+
+const CLIENTS = 32;
+const ROUNDS = 6;
+const MESSAGES = CLIENTS * ROUNDS;
+const BODY = 'x'.repeat(200);
+
+async function startWarm(t: TestContext): Promise<TestBroker> {
+  const broker = await startBroker(t, { scheduler: new SlowTime() });
+  expectStatus(await broker.createQueue('q'), 201);
+  expectStatus(await broker.send('q', 'warm'), 201);
+  const message = await broker.peekLock('q');
+  assert.ok(message);
+  assert.equal(await broker.complete(message), 200);
+  return broker;
+}
+
+/** Each client makes one call after the other. */
+async function byClients(
+  clients: number,
+  rounds: number,
+  call: () => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let i = 0; i < rounds; i++) await call();
+    }),
+  );
+}
+
+async function receiveAndComplete(broker: TestBroker, path = 'q'): Promise<Received> {
+  const message = await broker.peekLock(path);
+  assert.ok(message, 'each client gets a message');
+  assert.equal(await broker.complete(message), 200);
+  return message;
+}
+
+test('32 clients that handle single messages pay at most 0.6 write units a message for send, lock and complete, and 0.5 requests each way', async (t) => {
+  const broker = await startWarm(t);
+  const sent = await broker.units(() =>
+    byClients(CLIENTS, ROUNDS, async () => expectStatus(await broker.send('q', BODY), 201)),
+  );
+  const seen = new Set<unknown>();
+  const taken = await broker.units(() =>
+    byClients(CLIENTS, ROUNDS, async () => {
+      seen.add((await receiveAndComplete(broker)).broker.SequenceNumber);
+    }),
+  );
+  const perMessage = (units: number) => units / MESSAGES;
+  const write = perMessage(sent.write + taken.write);
+  t.diagnostic(JSON.stringify({ write, sent, taken }));
+  assert.equal(seen.size, MESSAGES, 'each message is received once');
+  assert.ok(write <= 0.6, `${write} write units a message`);
+  for (const [way, { requests }] of Object.entries({ sent, taken })) {
+    assert.ok(perMessage(requests) <= 0.5, `${way}: ${perMessage(requests)} requests a message`);
+  }
+});
+
+test('a lone client pays at most 4 write units a message, as without group commit', async (t) => {
+  const broker = await startWarm(t);
+  const sent = await broker.units(async () => expectStatus(await broker.send('q', BODY), 201));
+  const taken = await broker.units(() => receiveAndComplete(broker));
+  assert.ok(sent.write + taken.write <= 4, JSON.stringify({ sent, taken }));
+  assert.equal(sent.requests, 2);
+  assert.ok(taken.requests <= 3, `${taken.requests} requests`);
+});
+
+test('32 clients that ask an empty queue share their reads', async (t) => {
+  const broker = await startWarm(t);
+  const { requests } = await broker.units(() =>
+    byClients(CLIENTS, ROUNDS, async () => assert.equal(await broker.peekLock('q'), undefined)),
+  );
+  assert.ok(requests / MESSAGES <= 0.5, `${requests} requests for ${MESSAGES} receives`);
+});
+
+test('16 receives that wait share a claim when 16 messages arrive together', async (t) => {
+  const broker = await startWarm(t);
+  const receives = 16;
+  const { write } = await broker.units(async () => {
+    const waiting = Array.from({ length: receives }, () => broker.peekLock('q', 30));
+    // All of them wait once the queue was found empty.
+    for (let i = 0; i < 20; i++) await broker.request('GET', '$health');
+    const batch = Array.from({ length: receives }, () => ({ Body: BODY }));
+    expectStatus(await broker.sendBatch('q', batch), 201);
+    const got = await Promise.all(waiting);
+    assert.equal(new Set(got.map((one) => one?.broker.SequenceNumber)).size, receives);
+  });
+  // 2 for the send; one by one, they would be 16 locks.
+  assert.ok(write <= 8, `${write} write units`);
+});
+
+test('32 senders of single messages to a topic with 100 subscriptions pay at most a fifth of what they pay one by one', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't');
+  await createSubscriptions(
+    broker,
+    Array.from({ length: 100 }, (_, i) => `t/subscriptions/s${i}`),
+  );
+  const send = async () => expectStatus(await broker.send('t', BODY), 201);
+  await send();
+  const alone = await broker.units(send);
+  const together = await broker.units(() => byClients(CLIENTS, 2, send));
+  const each = together.write / (2 * CLIENTS);
+  t.diagnostic(JSON.stringify({ alone: alone.write, each }));
+  assert.ok(alone.write <= 201, `${alone.write} write units`);
+  assert.ok(each <= alone.write / 5, `${each} write units a message`);
+});
