@@ -23,6 +23,10 @@ import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
 import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
 import { writeScale } from './simulate/main.ts';
+import { SINGLES_PLANS } from './singles/plan.ts';
+import { printSingles } from './singles/report.ts';
+import { benchSingles } from './singles/section.ts';
+import { measureSingles } from './singles/singles.ts';
 import { measureRates } from './throughput.ts';
 import { printFilters, printTopicRow, type TopicRow } from './topic-report.ts';
 import { createServerTopic, measureTopic } from './topic-throughput.ts';
@@ -85,6 +89,10 @@ async function run(options: BenchOptions): Promise<void> {
   }
   const times = quick ? TIMES_MS.quick : TIMES_MS.full;
   const server = { engine, profileDirectory: options['cpu-prof'] };
+  if (options.singles) {
+    await benchSingles(quick, server);
+    return;
+  }
   if (options.amqp) {
     const section = printAmqp(await measureAmqp(times, server));
     console.log(section);
@@ -106,6 +114,8 @@ async function run(options: BenchOptions): Promise<void> {
   console.log(printAmqp(amqp));
   const competing = await measureCompeting(competingOptions(options));
   console.log(printCompeting(competing));
+  const singles = await measureSingles(SINGLES_PLANS[quick ? 'quick' : 'full'], server);
+  console.log(printSingles(singles));
   const report = printReport({
     engine: engineName,
     load,
@@ -116,6 +126,7 @@ async function run(options: BenchOptions): Promise<void> {
     filters,
     amqp,
     competing,
+    singles,
   });
   if (!quick) keepResults(report);
 }

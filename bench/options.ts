@@ -14,6 +14,9 @@ of filters a second, and writes them to bench/RESULTS.md.
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
   --messages N    with --competing: the number of messages in the queue (2000)
+  --singles       what calls of one message cost and how fast they are when many clients make
+                  them at once, in memory and with data in a folder, and nothing else; the other
+                  sections of RESULTS.md are left as they are
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
                   other sections are left as they are; exits with 1 if it is served too slowly
   --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
@@ -40,6 +43,7 @@ export function parseOptions() {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
+      singles: { type: 'boolean', default: false },
       hostile: { type: 'boolean', default: false },
       messages: { type: 'string' },
       simulate: { type: 'boolean', default: false },
