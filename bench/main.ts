@@ -18,6 +18,7 @@ import { benchUnderAttack } from './hostile/section.ts';
 import { type BenchOptions, isArgumentFault, parseOptions, USAGE } from './options.ts';
 import { printPartitions } from './partition-report.ts';
 import { measurePartitions, type PartitionRow } from './partitions.ts';
+import { benchPeers } from './peers/section.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
@@ -91,6 +92,10 @@ async function run(options: BenchOptions): Promise<void> {
   const server = { engine, profileDirectory: options['cpu-prof'] };
   if (options.singles) {
     await benchSingles(quick, server);
+    return;
+  }
+  if (options.peers) {
+    await benchPeers(quick, options.peerPackages, server);
     return;
   }
   if (options.amqp) {

@@ -17,6 +17,11 @@ of filters a second, and writes them to bench/RESULTS.md.
   --singles       what calls of one message cost and how fast they are when many clients make
                   them at once, in memory and with data in a folder, and nothing else; the other
                   sections of RESULTS.md are left as they are
+  --peers [DIR]   RabbitMQ, pg-boss on PostgreSQL and BullMQ on Redis beside dynabus, those that
+                  are installed, and nothing else; the other sections of RESULTS.md are left as
+                  they are. Their servers are looked up on PATH, and started with data of their
+                  own; DIR, or the variable DYNABUS_PEERS, is a folder with their node packages:
+                  npm i --prefix DIR pg-boss amqplib bullmq ioredis
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
                   other sections are left as they are; exits with 1 if it is served too slowly
   --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
@@ -38,12 +43,13 @@ export type BenchOptions = ReturnType<typeof parseOptions>;
 
 /** Reads the command line. Throws an error for which `isArgumentFault` holds. */
 export function parseOptions() {
-  return parseArgs({
+  const { values, positionals } = parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
       singles: { type: 'boolean', default: false },
+      peers: { type: 'boolean', default: false },
       hostile: { type: 'boolean', default: false },
       messages: { type: 'string' },
       simulate: { type: 'boolean', default: false },
@@ -53,5 +59,15 @@ export function parseOptions() {
       'cpu-prof': { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
-  }).values;
+    allowPositionals: true,
+  });
+  const [directory, ...more] = positionals;
+  if (more.length > 0 || (directory !== undefined && !values.peers)) {
+    throw new UnexpectedArgumentError(`Unexpected argument '${more[0] ?? directory}'.`);
+  }
+  return { ...values, peerPackages: directory ?? (process.env['DYNABUS_PEERS'] || undefined) };
+}
+
+class UnexpectedArgumentError extends Error {
+  readonly code = 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL';
 }

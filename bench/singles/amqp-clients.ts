@@ -6,9 +6,9 @@ import {
 import type { ExpectedMessages, QueueClients, Receiving } from './queue-clients.ts';
 
 /**
- * The official client on one connection. A client of the benchmark is a call under way: `subscribe` has as many calls at a
- * time as there are clients. With batches, each client has a receiver of its own, with as many calls at a time as a batch
- * has messages.
+ * The official client on one connection. A client of the benchmark is a call under way: `subscribe` has as many calls
+ * at a time as there are clients. With batches, each client has a receiver of its own, with as many calls at a time as
+ * a batch has messages.
  */
 export class AmqpClients implements QueueClients {
   readonly #bus: ServiceBusClient;

@@ -17,12 +17,12 @@ export interface CallRates {
   readonly completed: number;
 }
 
-/** A broker that does not deliver the rest of the messages in this time has lost some. */
-const REST_MS_MAX = 120_000;
+/** If no message is completed for so long, the rest is lost. */
+const STANDSTILL_MS_MAX = 60_000;
 
 /**
- * Sends for a time, then receives and completes until the time is over or the queue is empty. With `takesAll` the rest is
- * received and completed after the measurement. Throws if a message is completed twice or is missing.
+ * Sends for a time, then receives and completes: with `takesAll` everything that was sent, and otherwise until the time
+ * is over or the queue is empty. Throws if a message is completed twice or is missing.
  */
 export async function measureCalls(
   open: OpenQueue,
@@ -35,28 +35,10 @@ export async function measureCalls(
     const begun = performance.now();
     await sendUntil(queue, ledger, load, () => performance.now() - begun >= load.ms);
     const sent = ledger.sent / secondsSince(begun);
-    return { sent, completed: await measureReceive(queue, ledger, load, takesAll) };
+    const enough = takesAll ? standstill(ledger) : delay(load.ms, undefined, { ref: false });
+    return { sent, completed: await receiveUntil(queue, ledger, load.batch, enough) };
   } finally {
     await queue.close();
-  }
-}
-
-async function measureReceive(
-  queue: QueueClients,
-  ledger: Ledger,
-  { batch, ms }: CallLoad,
-  takesAll: boolean,
-): Promise<number> {
-  const begun = performance.now();
-  const all = ledger.allCompleted();
-  const receiving = await queue.receive(batch, ledger);
-  try {
-    await Promise.race([all, delay(ms, undefined, { ref: false })]);
-    const rate = ledger.completedCount / secondsSince(begun);
-    if (takesAll) await Promise.race([all, tooLate(ledger)]);
-    return rate;
-  } finally {
-    await receiving.stop();
   }
 }
 
@@ -82,18 +64,36 @@ export async function receiveAll(
   ledger: Ledger,
   batch: number,
 ): Promise<void> {
+  await receiveUntil(queue, ledger, batch, standstill(ledger));
+}
+
+/** Receives and completes until all is completed or `enough` resolves. Returns messages a second. */
+async function receiveUntil(
+  queue: QueueClients,
+  ledger: Ledger,
+  batch: number,
+  enough: Promise<void>,
+): Promise<number> {
+  const begun = performance.now();
   const all = ledger.allCompleted();
   const receiving = await queue.receive(batch, ledger);
   try {
-    await Promise.race([all, tooLate(ledger)]);
+    await Promise.race([all, enough]);
+    return ledger.completedCount / secondsSince(begun);
   } finally {
     await receiving.stop();
   }
 }
 
-async function tooLate(ledger: Ledger): Promise<never> {
-  await delay(REST_MS_MAX, undefined, { ref: false });
-  throw new Error(`${ledger.sent - ledger.completedCount} messages are missing.`);
+/** Throws once no message was completed for so long that the rest is lost. */
+async function standstill(ledger: Ledger): Promise<void> {
+  for (let before = -1; ledger.completedCount < ledger.sent; ) {
+    if (ledger.completedCount === before) {
+      throw new Error(`${ledger.sent - before} of ${ledger.sent} messages are missing.`);
+    }
+    before = ledger.completedCount;
+    await delay(STANDSTILL_MS_MAX, undefined, { ref: false });
+  }
 }
 
 function secondsSince(begun: number): number {

@@ -20,9 +20,9 @@ interface Sending {
 }
 
 /**
- * A client of frames only, on one connection with one session, so that the measurement shows the server and little of the
- * client. As many sends are under way as there are clients; the receiver has as much credit, settles each message on its
- * own, and takes a message for completed when the server has confirmed it.
+ * A client of frames only, on one connection with one session, so that the measurement shows the server and little of
+ * the client. As many sends are under way as there are clients; the receiver has as much credit, settles each message
+ * on its own, and counts a message as completed when the server has confirmed it.
  */
 export class RawClients implements QueueClients {
   readonly #raw: RawAmqp;
