@@ -1,5 +1,5 @@
 import { type Cells, rounded, table } from '../markdown.ts';
-import { PEER_LOADS, PEERS, type PeerRow, type PeersSection } from './peers.ts';
+import { MESSAGES_MAX, PEER_LOADS, PEERS, type PeerRow, type PeersSection } from './peers.ts';
 
 /** Title of the section. */
 export const PEERS_TITLE = '## Beside other brokers';
@@ -18,10 +18,10 @@ export function printPeers({ load, rows }: PeersSection): string {
   return `${PEERS_TITLE}
 
 Messages a second, measured one broker after the other in one run on the cores of this machine, which server and clients
-share; load before the start ${load.toFixed(1)}. All clients are in one process, a message has a body of 200 bytes, and all messages
-are sent before they are received. ×100 = a call with a hundred messages, or a hundred messages at a time. A message is
-sent when the broker has confirmed it. Every message was received and completed exactly once; each
-rate is all messages by the time that they took.
+share; load before the start ${load.toFixed(1)}. All clients are in one process, and a message has a body of 200 bytes.
+×100 = a call with a hundred messages, or a hundred messages at a time. Messages are sent for two seconds, but at most
+${MESSAGES_MAX.toLocaleString('en-US')} of them, and then received. A message is sent when the broker has confirmed it. Every message was received and
+completed exactly once; each rate is all of them by the time that they took.
 
 ${PEERS.map(({ name, how }) => `- ${name}: ${how}.`).join('\n')}
 - dynabus over HTTP: a connection for each client; a message is received without waiting for one, and completed with a second

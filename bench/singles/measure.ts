@@ -9,6 +9,8 @@ export interface CallLoad {
   readonly batch: number;
   /** How long each rate is measured, at most. */
   readonly ms: number;
+  /** How many messages are sent at most. Default: no limit. */
+  readonly messagesMax?: number;
 }
 
 /** Messages a second of all clients together. */
@@ -32,10 +34,12 @@ export async function measureCalls(
   const queue = await open(load.clients);
   try {
     const ledger = new Ledger();
+    const { ms, messagesMax = Number.POSITIVE_INFINITY } = load;
     const begun = performance.now();
-    await sendUntil(queue, ledger, load, () => performance.now() - begun >= load.ms);
+    const isOver = () => performance.now() - begun >= ms || ledger.made >= messagesMax;
+    await sendUntil(queue, ledger, load, isOver);
     const sent = ledger.sent / secondsSince(begun);
-    const enough = takesAll ? standstill(ledger) : delay(load.ms, undefined, { ref: false });
+    const enough = takesAll ? standstill(ledger) : delay(ms, undefined, { ref: false });
     return { sent, completed: await receiveUntil(queue, ledger, load.batch, enough) };
   } finally {
     await queue.close();
