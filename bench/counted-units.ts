@@ -48,6 +48,8 @@ export interface CountingNamespace {
   readonly http: BenchClient;
   /** For clients that speak AMQP. */
   readonly connectionString: string;
+  /** Creates a client with a number of connections; the caller closes it. */
+  connect(connections: number): BenchClient;
   /** Sets the latency that is added to each request to the engine. Without it, round trips cannot be counted. */
   setAddedLatency(latency: keyof typeof ADDED_LATENCY_MS): void;
   /** Makes calls and returns their cost, including work after the answers. */
@@ -111,6 +113,7 @@ export async function startCounting(
   return {
     http,
     connectionString: connectionStringOf(server.url, ROOT_KEY),
+    connect: (connections) => new BenchClient(server.url, ROOT_KEY, connections),
     subscribe: subscriberOf(settings),
     setAddedLatency: (latency) => {
       addedMs = ADDED_LATENCY_MS[latency];

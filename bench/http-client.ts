@@ -14,7 +14,8 @@ interface Call {
   readonly contentType?: string;
 }
 
-interface Answer {
+/** The answer to a call. */
+export interface Answer {
   readonly status: number;
   readonly bytes: Buffer;
   readonly location: string | undefined;
@@ -80,7 +81,7 @@ export class BenchClient {
   }
 
   /** Makes a call whose status the caller checks. */
-  async ask(method: string, path: string): Promise<Pick<Answer, 'status' | 'location'>> {
+  async ask(method: string, path: string): Promise<Answer> {
     return await this.#exchange({ method, path });
   }
 

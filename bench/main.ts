@@ -1,5 +1,4 @@
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
 import { AMQP_TITLE, printAmqp } from './amqp/report.ts';
@@ -16,13 +15,19 @@ import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
+import { type BenchOptions, isArgumentFault, parseOptions, USAGE } from './options.ts';
 import { printPartitions } from './partition-report.ts';
 import { measurePartitions, type PartitionRow } from './partitions.ts';
+import { benchPeers } from './peers/section.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
 import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
 import { writeScale } from './simulate/main.ts';
+import { SINGLES_PLANS } from './singles/plan.ts';
+import { printSingles } from './singles/report.ts';
+import { benchSingles } from './singles/section.ts';
+import { measureSingles } from './singles/singles.ts';
 import { measureRates } from './throughput.ts';
 import { printFilters, printTopicRow, type TopicRow } from './topic-report.ts';
 import { createServerTopic, measureTopic } from './topic-throughput.ts';
@@ -35,30 +40,6 @@ import {
 } from './topic-units.ts';
 
 /** `npm run bench`: what messages and filters cost and how fast they go, printed and kept in RESULTS.md. */
-
-const USAGE = `Usage: npm run bench -- [options]
-
-Prints units, requests, round trips, dollars and messages a second for each operation,
-batch size and kind of body, the same for topics, what partitions add, and evaluations
-of filters a second, and writes them to bench/RESULTS.md.
-
-  --quick         small bodies, at most 100 subscriptions and short measurements only;
-                  RESULTS.md is left as it is
-  --amqp          what the official client costs and how fast it is, and nothing else; the
-                  other sections of RESULTS.md are left as they are
-  --competing     how processes that compete for one queue empty it, and nothing else; the
-                  other sections of RESULTS.md are left as they are
-  --messages N    with --competing: the number of messages in the queue (2000)
-  --hostile       what an honest client sees of a gateway under attack, and nothing else; the
-                  other sections are left as they are; exits with 1 if it is served too slowly
-  --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
-                  else; writes docs/scale.md, and takes about ten minutes; --quick prints a
-                  few rows only
-  --partitions    what partitions add, and nothing else; RESULTS.md is left as it is
-  --corpus FILE   measures real bodies as well, one JSON document a line
-  --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
-  --cpu-prof DIR  leaves a processor profile of the server there
-`;
 
 const BATCHES = [1, 10, 100] as const;
 const QUICK_SETS = 2;
@@ -87,29 +68,7 @@ async function main(): Promise<number> {
   }
 }
 
-function isArgumentFault(code: unknown): boolean {
-  return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS');
-}
-
-function parseOptions() {
-  return parseArgs({
-    options: {
-      quick: { type: 'boolean', default: false },
-      amqp: { type: 'boolean', default: false },
-      competing: { type: 'boolean', default: false },
-      hostile: { type: 'boolean', default: false },
-      messages: { type: 'string' },
-      simulate: { type: 'boolean', default: false },
-      partitions: { type: 'boolean', default: false },
-      corpus: { type: 'string' },
-      engine: { type: 'string' },
-      'cpu-prof': { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  }).values;
-}
-
-async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
+async function run(options: BenchOptions): Promise<void> {
   if (options.help) {
     process.stdout.write(USAGE);
     return;
@@ -131,6 +90,14 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
   }
   const times = quick ? TIMES_MS.quick : TIMES_MS.full;
   const server = { engine, profileDirectory: options['cpu-prof'] };
+  if (options.singles) {
+    await benchSingles(quick, server);
+    return;
+  }
+  if (options.peers) {
+    await benchPeers(quick, options.peerPackages, server);
+    return;
+  }
   if (options.amqp) {
     const section = printAmqp(await measureAmqp(times, server));
     console.log(section);
@@ -152,6 +119,8 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
   console.log(printAmqp(amqp));
   const competing = await measureCompeting(competingOptions(options));
   console.log(printCompeting(competing));
+  const singles = await measureSingles(SINGLES_PLANS[quick ? 'quick' : 'full'], server);
+  console.log(printSingles(singles));
   const report = printReport({
     engine: engineName,
     load,
@@ -162,15 +131,12 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     filters,
     amqp,
     competing,
+    singles,
   });
   if (!quick) keepResults(report);
 }
 
-function competingOptions({
-  engine,
-  quick,
-  messages,
-}: ReturnType<typeof parseOptions>): CompetingOptions {
+function competingOptions({ engine, quick, messages }: BenchOptions): CompetingOptions {
   const usual = { messages: COMPETING_MESSAGES, processes: COMPETING_PROCESSES };
   const choice = { engine, ...(quick ? QUICK_COMPETING : usual) };
   if (messages === undefined) return choice;

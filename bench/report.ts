@@ -15,6 +15,8 @@ import {
   PRICES,
   requestDollarsPerMillion,
 } from './prices.ts';
+import { printSingles } from './singles/report.ts';
+import type { SinglesSection } from './singles/singles.ts';
 import type { Rates } from './throughput.ts';
 import { printFilters, printTopics, type TopicRow } from './topic-report.ts';
 
@@ -39,6 +41,7 @@ export interface Report {
   readonly filters: readonly FilterRate[];
   readonly amqp: AmqpSection;
   readonly competing: readonly CompetingRow[];
+  readonly singles: SinglesSection;
 }
 
 const COST_TITLES = [
@@ -53,7 +56,19 @@ const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
 export function printReport(report: Report): string {
-  const { engine, load, options, rows, topics, scale, features, filters, amqp, competing } = report;
+  const {
+    engine,
+    load,
+    options,
+    rows,
+    topics,
+    scale,
+    features,
+    filters,
+    amqp,
+    competing,
+    singles,
+  } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -89,6 +104,7 @@ ${printPartitions(scale)}
 ${printFeatures(features)}
 ${printAmqp(amqp)}
 ${printCompeting(competing)}
+${printSingles(singles)}
 ${printFilters(filters)}`;
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { ENGINE_KINDS, findRecipe } from '../local/engine/engine-recipes.ts';
 import { PUBLIC_ROOT_KEY } from '../local/root-key.ts';
 import { BenchClient } from './http-client.ts';
 
@@ -22,6 +23,8 @@ export interface ServerOptions {
   readonly profileDirectory: string | undefined;
   /** An engine that runs already and may be shared; absent = the server starts its own. */
   readonly endpoint?: string;
+  /** The folder where the engine keeps its data; absent = in memory. */
+  readonly dataDirectory?: string;
   /** Default: Standard. */
   readonly tier?: 'Standard' | 'Premium';
 }
@@ -31,11 +34,12 @@ const PROGRAM = ['--import', 'tsx', '--expose-gc', '--import', './bench/memory-p
 
 /** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
 export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
-  const { engine, profileDirectory, endpoint, tier = 'Standard' } = options;
+  const { engine, profileDirectory, endpoint, dataDirectory, tier = 'Standard' } = options;
   const profile =
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
   const choice = [
     ...(engine === undefined ? [] : ['--engine', engine]),
+    ...(dataDirectory === undefined ? [] : ['--data', dataDirectory]),
     ...['--tier', tier.toLowerCase()],
   ];
   const program = [...profile, ...PROGRAM, 'local/main.ts', '--quiet', '--port', '0', ...choice];
@@ -76,4 +80,14 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
 /** The connection string for the official clients, for a server without TLS. */
 export function connectionStringOf(url: string, key: string): string {
   return `Endpoint=sb://${new URL(url).host};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${key};UseDevelopmentEmulator=true;`;
+}
+
+/**
+ * The engines to measure, one after the other: the chosen one, or all that can run on this machine; undefined = the one
+ * at `DYNAMODB_ENDPOINT`.
+ */
+export function engineKinds(chosen: string | undefined): readonly (string | undefined)[] {
+  const isElsewhere = process.env['DYNAMODB_ENDPOINT'] !== undefined;
+  if (chosen !== undefined || isElsewhere) return [chosen];
+  return ENGINE_KINDS.filter((kind) => !('missing' in findRecipe[kind]()));
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { startEngine } from '../../local/engine/engine.ts';
-import { ENGINE_KINDS, findRecipe } from '../../local/engine/engine-recipes.ts';
 import { ensureTables } from '../../local/tables.ts';
 import { prepareSend } from '../http-client.ts';
+import { engineKinds } from '../server-process.ts';
 import { BENCH_TABLES, type CompetingProcess, startCompetingProcess } from './process.ts';
 import { CompetingReceivers } from './receivers.ts';
 
@@ -46,11 +46,8 @@ const SENDERS = 8;
 export async function measureCompeting(
   options: CompetingOptions,
 ): Promise<readonly CompetingRow[]> {
-  const installed = ENGINE_KINDS.filter((kind) => !('missing' in findRecipe[kind]()));
-  const isElsewhere = process.env['DYNAMODB_ENDPOINT'] !== undefined;
-  const kinds = options.engine === undefined && !isElsewhere ? installed : [options.engine];
   const rows: CompetingRow[] = [];
-  for (const kind of kinds) {
+  for (const kind of engineKinds(options.engine)) {
     const engine = await startEngine({ kind });
     try {
       for (const processes of options.processes) {

@@ -159,7 +159,8 @@ function requireWritable(directory: string): void {
   }
 }
 
-async function freePort(host: string): Promise<number> {
+/** Finds a free port of an address. Another process may take it before the caller does. */
+export async function freePort(host: string): Promise<number> {
   const server = await listenOn(host, 0);
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));

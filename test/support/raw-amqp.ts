@@ -35,7 +35,7 @@ export class RawAmqp {
   /** `layers` = the protocol layers that the server speaks, one after the other. */
   constructor(port: number, ...layers: ('amqp' | 'sasl')[]) {
     this.#layers = layers.length === 0 ? ['amqp'] : layers;
-    this.#socket = connect(port, '127.0.0.1');
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.#socket.on('data', (bytes) => this.#take(bytes));
     this.#socket.on('error', () => {});
     this.#socket.on('close', () => {
