@@ -68,6 +68,8 @@ export class DeliveryWriter {
   /** The enlistments of transactional deliveries without an outcome. */
   readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
   #isRunning = false;
+  /** The sends under way, each until its outcomes are reported. */
+  readonly #sends = new Set<Promise<void>>();
 
   constructor(
     context: ClientContext,
@@ -101,8 +103,7 @@ export class DeliveryWriter {
     let isAlone = false;
     let busyMs = BUSY_PAUSE_MS.first;
     while (this.#pending.length > 0) {
-      const decoded = await decodedBudget.open(isAlone);
-      const next = await this.#storeNext(decoded).finally(() => decoded.close());
+      const next = await this.#storeNext(await decodedBudget.open(isAlone));
       isAlone = next !== 'group';
       if (next === 'later') await pause(dependencies.scheduler, busyMs);
       busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
@@ -119,18 +120,26 @@ export class DeliveryWriter {
     this.#refuseEnlisted(aborted);
   }
 
-  /** Decodes and stores the next group; `decoded` counts the memory of its decoded messages. */
+  /**
+   * Decodes the next group and starts to store it; `decoded` counts the memory of its decoded messages until they are
+   * stored.
+   */
   async #storeNext(decoded: DecodedAccount): Promise<NextRead> {
-    const { read, bytes, next } = await this.#readGroup(decoded);
-    if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
-    const outsideTransactions: ReadDelivery[] = [];
-    for (const one of read) {
-      const enlistment = this.#enlistments.get(one.delivery);
-      if (enlistment === undefined) outsideTransactions.push(one);
-      else await this.#enlist(one, enlistment);
+    const sends: Promise<void>[] = [];
+    try {
+      const { read, bytes, next } = await this.#readGroup(decoded);
+      if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
+      const outsideTransactions: ReadDelivery[] = [];
+      for (const one of read) {
+        const enlistment = this.#enlistments.get(one.delivery);
+        if (enlistment === undefined) outsideTransactions.push(one);
+        else await this.#enlist(one, enlistment);
+      }
+      for (const run of runsOf(outsideTransactions)) sends.push(...(await this.#begin(run)));
+      return next;
+    } finally {
+      this.#context.background(() => Promise.all(sends).then(() => decoded.close()));
     }
-    for (const run of runsOf(outsideTransactions)) await this.#sendAll(run);
-    return next;
   }
 
   /** Waits for a turn to store a large group: that takes about as long as to decode it. */
@@ -198,23 +207,34 @@ export class DeliveryWriter {
     }
   }
 
-  /** Sends deliveries that may share a write, in order, and reports the outcome of each. */
-  async #sendAll(group: readonly ReadDelivery[]): Promise<void> {
-    const deliveries = group.map(({ delivery }) => delivery);
-    const { authorization, dependencies } = this.#context;
+  /** Begins to store deliveries, in order; returns the promises of what is still under way. */
+  async #begin({ deliveries, isShared }: Run): Promise<readonly Promise<void>[]> {
+    const { authorization } = this.#context;
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
     } catch (error) {
-      this.#refuse(deliveries, error);
-      return;
+      this.#refuse(
+        deliveries.map(({ delivery }) => delivery),
+        error,
+      );
+      return [];
     }
+    if (!isShared) await Promise.all(this.#sends);
+    const send = this.#send(deliveries).finally(() => this.#sends.delete(send));
+    this.#sends.add(send);
+    if (!isShared) await send;
+    return [send];
+  }
+
+  /** Sends deliveries, which the broker stores together if it can, and reports the outcome of each. */
+  async #send(group: readonly ReadDelivery[]): Promise<void> {
+    const { broker } = this.#context.dependencies;
     const options = { orderedBy: this.#link };
-    const sent = group.map(({ messages }) =>
-      resultOf(dependencies.broker.send(this.#path, messages, options)),
-    );
+    const sent = group.map(({ messages }) => resultOf(broker.send(this.#path, messages, options)));
     const outcomes = (await Promise.all(sent)).map((result) =>
       'error' in result ? this.#rejected(result.error) : ACCEPTED,
     );
+    const deliveries = group.map(({ delivery }) => delivery);
     settleAdjacent(this.#link, deliveries, outcomes);
     this.#context.sendNow();
   }
@@ -260,16 +280,19 @@ export class DeliveryWriter {
   }
 }
 
-/** Divides deliveries into those that the broker keeps in order by itself, and larger ones, which go one by one. */
-function runsOf(read: readonly ReadDelivery[]): readonly (readonly ReadDelivery[])[] {
-  const runs: ReadDelivery[][] = [];
-  let isOpen = false;
+/** Deliveries that the broker keeps in order although they are sent at once, or one that is too large for that. */
+interface Run {
+  readonly deliveries: ReadDelivery[];
+  readonly isShared: boolean;
+}
+
+function runsOf(read: readonly ReadDelivery[]): readonly Run[] {
+  const runs: Run[] = [];
   for (const one of read) {
     const isShared = one.messages.length <= SHARED_SEND_MESSAGES_MAX;
     const last = runs.at(-1);
-    if (isOpen && isShared && last !== undefined) last.push(one);
-    else runs.push([one]);
-    isOpen = isShared;
+    if (isShared && last?.isShared === true) last.deliveries.push(one);
+    else runs.push({ deliveries: [one], isShared });
   }
   return runs;
 }

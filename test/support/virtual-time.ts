@@ -47,9 +47,9 @@ export class VirtualTime implements Scheduler {
 /** Timers take this many times as long as they should. */
 const SLOWER = 20;
 
-/** Time in which short pauses are so long that a slow machine does as much in them as a fast one. */
+/** Virtual time whose short pauses are so long that a slow machine does as much in them as a fast one. */
 export class SlowTime extends VirtualTime {
   override after(ms: number, work: () => void): Timer {
-    return super.after(ms * SLOWER, work);
+    return super.after(ms === LEASE_END_MS ? ms : ms * SLOWER, work);
   }
 }

@@ -41,6 +41,7 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
   const { messages, scheduler } = dependencies;
   const lanes = new Lanes<LogClaim, Messages>(scheduler, {
     limits: LIMITS,
+    patience: 1,
     mayShare,
     carryOut: async (calls) => {
       const wanted = calls.filter(({ request: { request } }) => request.isWanted?.() !== false);

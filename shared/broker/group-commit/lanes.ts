@@ -3,8 +3,8 @@ import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 
 /** The longest wait for more calls, ms, and only where the last group had several callers. */
 const GATHER_MS_MAX = 10;
-/** The first wait for calls beyond those that are expected, and the longest, ms: it doubles while it is worthwhile. */
-const EXTRA_MS = { first: 1, most: 8 };
+/** The first wait of a lane that lingers for still more calls, and the longest, ms: it doubles while it is worthwhile. */
+const LINGER_MS = { first: 1, most: 8 };
 /** After this long, ms, a group that is under way no longer holds up the next one. */
 const STALLED_MS = 100;
 /** The most groups of one lane under way at once, all but the last one stalled. */
@@ -38,6 +38,13 @@ export interface Call<Request, Outcome> {
 /** How the calls of a lane are grouped and carried out. */
 export interface Grouping<Request, Outcome> {
   readonly limits: GroupLimits;
+  /**
+   * How long a group waits for as many callers as the last one had: a share of the time that the last one took, since
+   * callers that take longer would wait for each other while nobody writes.
+   */
+  readonly patience: number;
+  /** Whether a group may wait for more calls than expected while calls keep coming; their callers are in no hurry. */
+  readonly lingers?: true;
   /** Whether two requests of one lane may share a group; default: they may. */
   readonly mayShare?: (first: Request, other: Request) => boolean;
   /**
@@ -49,9 +56,9 @@ export interface Grouping<Request, Outcome> {
 }
 
 /**
- * Group commit: calls with the same key that arrive while a group of them is under way become the next group. A lone
- * call starts at once. Where the last group had several callers, the next one waits a moment until as many have called
- * again. So clients that each handle one message at a time share writes, and a lone client waits for nobody.
+ * Group commit: calls with the same key that arrive while a group of them is under way become the next group. So clients
+ * that each handle one message at a time share writes. A lone call starts at once; only where the last group had several
+ * callers, the next one waits a moment until as many have called again.
  */
 export class Lanes<Request, Outcome> {
   readonly #scheduler: Scheduler;
@@ -86,6 +93,8 @@ export class Lanes<Request, Outcome> {
 interface Group<Request, Outcome> {
   readonly calls: readonly Call<Request, Outcome>[];
   isStalled: boolean;
+  /** Monotonic ms. */
+  readonly beganAt: number;
 }
 
 /** The calls with one key. */
@@ -96,12 +105,15 @@ class Lane<Request, Outcome> {
   readonly #underWay = new Set<Group<Request, Outcome>>();
   /** When the first of the waiting calls arrived, monotonic ms. */
   #arrivedAt = 0;
-  /** How many callers the last group had, and when it ended, monotonic ms. */
+  /** How many callers the last group had, and the one before it: its callers may have come back since. */
   #lastCallers = 1;
+  #callersBefore = 1;
+  /** How long the last group took, ms, and when it ended, monotonic ms. */
+  #lastMs = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
-  /** How long to wait for calls beyond the expected ones, ms, and how many calls waited when that began. */
-  #extraMs = 0;
-  #beforeExtra: number | undefined;
+  /** How long to linger, ms, and how many calls waited when that began. */
+  #lingerMs = 0;
+  #beforeLinger: number | undefined;
   #timer: Timer | undefined;
   #isStarting = false;
 
@@ -144,13 +156,13 @@ class Lane<Request, Outcome> {
 
   /** When the next group starts if no other call arrives, monotonic ms. */
   #startsAt(): number {
-    const hadCompany = this.#lastCallers > 1;
     const readyAt = Math.max(this.#arrivedAt, this.#endedAt);
-    if (!hadCompany || readyAt - this.#endedAt > GATHER_MS_MAX) return readyAt;
-    const latest = this.#arrivedAt + GATHER_MS_MAX;
-    if (this.#waiting.length < this.#lastCallers) return latest;
-    this.#beforeExtra ??= this.#waiting.length;
-    return Math.min(latest, readyAt + this.#extraMs);
+    const hadCompany = this.#lastCallers > 1 && readyAt - this.#endedAt <= GATHER_MS_MAX;
+    if (!hadCompany) return readyAt;
+    const areMissing = this.#waiting.length < Math.max(this.#lastCallers, this.#callersBefore);
+    const gatherMs = areMissing ? this.#grouping.patience * this.#lastMs : 0;
+    this.#beforeLinger ??= this.#waiting.length;
+    return readyAt + Math.max(Math.min(GATHER_MS_MAX, gatherMs), this.#lingerMs);
   }
 
   #start(): void {
@@ -159,11 +171,11 @@ class Lane<Request, Outcome> {
     this.#timer = undefined;
     if (this.#isBlocked) return;
     // A wait that brought nobody is not repeated.
-    if (this.#waiting.length === this.#beforeExtra) this.#extraMs = 0;
-    this.#beforeExtra = undefined;
+    if (this.#waiting.length === this.#beforeLinger) this.#lingerMs = 0;
+    this.#beforeLinger = undefined;
     const calls = this.#take();
     if (calls.length === 0) return;
-    const group = { calls, isStalled: false };
+    const group = { calls, isStalled: false, beganAt: this.#scheduler.now() };
     this.#underWay.add(group);
     const stall = this.#scheduler.after(STALLED_MS, () => {
       group.isStalled = true;
@@ -208,11 +220,14 @@ class Lane<Request, Outcome> {
 
   #end(group: Group<Request, Outcome>, unanswered: readonly Call<Request, Outcome>[]): void {
     this.#underWay.delete(group);
+    this.#callersBefore = this.#lastCallers;
     this.#lastCallers = group.calls.length;
     this.#endedAt = this.#scheduler.now();
-    const cameMeanwhile = this.#waiting.length > 0;
-    if (this.#lastCallers > 1 && cameMeanwhile) {
-      this.#extraMs = Math.min(EXTRA_MS.most, Math.max(EXTRA_MS.first, 2 * this.#extraMs));
+    this.#lastMs = this.#endedAt - group.beganAt;
+    const keepComing = this.#lastCallers > 1 && this.#waiting.length > 0;
+    if (this.#grouping.lingers && keepComing) {
+      const { first, most } = LINGER_MS;
+      this.#lingerMs = Math.min(most, Math.max(first, 2 * this.#lingerMs));
     }
     // These have waited already.
     if (unanswered.length > 0) this.#arrivedAt = Number.NEGATIVE_INFINITY;

@@ -57,6 +57,8 @@ export function groupedStore(
   const { clock, scheduler } = dependencies;
   const lanes = new Lanes<SendRequest, SentNumbers>(scheduler, {
     limits: LIMITS,
+    // Many senders send again only when they have done something else.
+    patience: 0.5,
     carryOut: (calls) => storeGroup(dependencies, calls),
   });
   return async (accepted, { orderedBy }) => {

@@ -45,6 +45,8 @@ function groupItems<Item, Outcome>(
 ) {
   const lanes = new Lanes<ItemsRequest<Item, Outcome>, readonly Outcome[]>(scheduler, {
     limits: LIMITS,
+    patience: 1,
+    lingers: true,
     carryOut,
   });
   return (

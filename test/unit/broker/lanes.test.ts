@@ -13,6 +13,7 @@ function startLanes(changes: Partial<Grouping<string, string>> = {}) {
   const open: (() => void)[] = [];
   const lanes = new Lanes<string, string>(scheduler, {
     limits: LIMITS,
+    patience: 0.5,
     carryOut: async (calls) => {
       groups.push(calls.map(({ request }) => request));
       await new Promise<void>((end) => open.push(end));
@@ -70,14 +71,14 @@ test('lanes do not wait for each other', async () => {
   assert.deepEqual(groups, [['a'], ['b']]);
 });
 
-test('after a group with company, the next one waits until as many have called, 10 ms at most', async () => {
+test('after a group with company, the next one waits until as many have called, for its share of the time that the last one took', async () => {
   const { scheduler, groups, join, endFirst } = startLanes();
   join('a');
   join('b');
-  await scheduler.settled();
+  await scheduler.pass(8);
   await endFirst();
   join('c');
-  await scheduler.pass(9);
+  await scheduler.pass(3);
   assert.deepEqual(groups, [['a', 'b']], 'it waits for a second call');
   join('d');
   await scheduler.settled();
@@ -89,14 +90,26 @@ test('after a group with company, the next one waits until as many have called, 
     ],
     'nobody else is expected',
   );
+  await scheduler.pass(8);
   await endFirst();
   join('e');
-  await scheduler.pass(10);
+  await scheduler.pass(4);
   assert.deepEqual(groups.at(-1), ['e'], 'the second call did not come');
   await endFirst();
   join('f');
   await scheduler.settled();
   assert.deepEqual(groups.at(-1), ['f'], 'a lone caller does not wait');
+});
+
+test('no group waits for more than 10 ms', async () => {
+  const { scheduler, groups, join, endFirst } = startLanes();
+  join('a');
+  join('b');
+  await scheduler.pass(5000);
+  await endFirst();
+  join('c');
+  await scheduler.pass(10);
+  assert.deepEqual(groups, [['a', 'b'], ['c']]);
 });
 
 test('long after a group with company, a lone call does not wait', async () => {
@@ -111,8 +124,8 @@ test('long after a group with company, a lone call does not wait', async () => {
   assert.deepEqual(groups, [['a', 'b'], ['c']]);
 });
 
-test('while calls keep coming during groups, each group waits a little longer; a wait for nobody ends that', async () => {
-  const { scheduler, groups, join, endFirst } = startLanes();
+test('a lane that lingers waits a little longer for each group while calls keep coming; a wait for nobody ends that', async () => {
+  const { scheduler, groups, join, endFirst } = startLanes({ lingers: true });
   let joined = 0;
   const joinMany = (count: number) => {
     for (let i = 0; i < count; i++) join(`${joined++}`);
