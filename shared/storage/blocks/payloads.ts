@@ -100,27 +100,40 @@ export interface LoadedMessages {
   at(block: Block, slot: number): Message;
 }
 
+type Decoded = readonly (Message | undefined)[];
+
+/**
+ * The messages of payloads that were decoded, for as long as anything refers to the block: usually the page memory,
+ * which has a limit. A payload never changes, and whoever locks a message of a block knows that it still exists.
+ */
+const decodedBefore = new WeakMap<PayloadPlace, Decoded>();
+
 /**
  * Loads the messages of blocks with one strongly consistent batch of gets for all payload items, which were written
- * before the blocks that refer to them.
+ * before the blocks that refer to them. What is decoded already is not read again.
  */
 export async function loadMessages(
   { table, compression }: Pick<StoreContext, 'table' | 'compression'>,
   log: Log,
   blocks: readonly Block[],
 ): Promise<LoadedMessages> {
+  const unread = blocks.filter(({ payload }) => !decodedBefore.has(payload));
   // Blocks may share a payload, and a batch of gets may name each key only once.
   const keys = new Map(
-    blocks.flatMap(({ payload }) => payloadKeys(log, payload)).map((key) => [key.sk, key]),
+    unread.flatMap(({ payload }) => payloadKeys(log, payload)).map((key) => [key.sk, key]),
   );
   const items =
     keys.size === 0 ? [] : await table.getMany([...keys.values()], { consistent: true });
   const bytesByName = new Map(items.map((item) => [item['sk']?.S, item['d']?.B]));
 
-  const decoded = new Map<PayloadPlace, readonly (Message | undefined)[]>();
+  const decoded = new Map<PayloadPlace, Decoded>();
   for (const { payload } of blocks) {
-    const bytes = assemble(payload, bytesByName);
-    if (bytes !== undefined) decoded.set(payload, await decodeMessages(bytes, compression));
+    const before = decodedBefore.get(payload);
+    const bytes = before === undefined ? assemble(payload, bytesByName) : undefined;
+    const messages = before ?? (bytes && (await decodeMessages(bytes, compression)));
+    if (messages === undefined) continue;
+    decoded.set(payload, messages);
+    decodedBefore.set(payload, messages);
   }
   return {
     has: ({ payload }) => decoded.has(payload),

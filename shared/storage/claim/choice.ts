@@ -161,7 +161,7 @@ export class Choice {
   }
 
   /** Ends the choice: reserves the targets and stores the hint. `active` knows what changed meanwhile. */
-  result(hint: ScanHint | undefined, active: ActiveScan): Scan {
+  result(hint: ScanHint | undefined, active: Pick<ActiveScan, 'beganAt' | 'changedAt'>): Scan {
     const taken = this.#take();
     const targets = this.#reserve(taken);
     // Before the claims, so that a receive that starts during them does not read what they claim.
@@ -185,7 +185,7 @@ export class Choice {
 
   #storeHint(
     hint: ScanHint | undefined,
-    { changedAt, beganAt }: ActiveScan,
+    { changedAt, beganAt }: Pick<ActiveScan, 'beganAt' | 'changedAt'>,
     skipped: Omit<SkippedRange, 'lockScope'> | undefined,
   ): void {
     if (skipped === undefined) return;

@@ -168,10 +168,15 @@ interface Claims {
   readonly lost: readonly string[];
 }
 
-/** Peek-lock: locks first and reads payloads after, so that only the winner of a race reads them. */
+/**
+ * Peek-lock. It reads payloads while it locks, unless other processes were faster lately: then it locks first, so that
+ * only the winner of a race reads them.
+ */
 async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request, now } = receive;
   const tag = newTag(context, request.rules);
+  const isCalm = context.spread.widthOf(logName(log)) === 1;
+  const reading = isCalm ? resultOf(loadClaimed(receive, targets)) : undefined;
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const lockedUntil = lockEnd(request, inTurn.now);
     const change = (slot: Slot) => claimed(slot, tag, lockedUntil, request.rules);
@@ -179,8 +184,14 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
     return got === undefined ? undefined : { ...got, lockedUntil };
   });
   const claims = taken.filter((claim) => claim !== undefined);
+  context.scanHints.pages.noteLocked(
+    logName(log),
+    claims.map(({ block }) => block),
+  );
   noteLastDeliveries(receive, claims);
-  const loaded = await loadClaimed(receive, claims);
+  const early = claims.length === 0 ? undefined : await reading;
+  const isRead = early !== undefined && 'value' in early;
+  const loaded = isRead ? early.value : await loadClaimed(receive, claims);
   // A missing payload means that this process was paused so long that another receiver completed the message.
   const live = claims.filter(({ block }) => loaded.has(block));
   const messages = live.flatMap(({ block, slots, lockedUntil }) =>
@@ -200,7 +211,7 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
 /** Loads the messages of locked blocks. In a session a failure leaves messages locked that the holder never gets. */
 async function loadClaimed(
   { context, log, request }: Receive,
-  claims: readonly Claimed[],
+  claims: readonly Pick<Claimed, 'block'>[],
 ): Promise<LoadedMessages> {
   try {
     const blocks = claims.map(({ block }) => block);
@@ -244,6 +255,9 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     const got = loaded.has(target.block) ? await claimBlock(inTurn, target, how) : undefined;
     return got && { ...got, now: inTurn.now };
   });
+  for (const { block, slots } of taken.filter((claim) => claim !== undefined)) {
+    context.scanHints.pages.noteLeft(logName(log), block, (slot) => !slots.includes(slot));
+  }
   context.sizeEstimate.noteRemoval(log);
   const messages = taken.flatMap((claim) =>
     claim === undefined

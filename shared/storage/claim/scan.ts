@@ -1,4 +1,4 @@
-import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
+import { type Block, type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { readBlocks, sortKeyOf } from '../blocks/read-blocks.ts';
@@ -59,24 +59,51 @@ async function readAndChoose(
   now: number,
   hint?: ScanHint,
 ): Promise<Scan> {
+  const name = logName(log);
+  const { scanHints } = context;
   const isSpread = request.rules.session === undefined;
-  const width = isSpread ? context.spread.widthOf(logName(log)) : 1;
+  const width = isSpread ? context.spread.widthOf(name) : 1;
+  const known = width === 1 && hint !== undefined && scanHints.isFresh(hint);
+  const remembered = known ? chooseRemembered(context, log, request, now, hint) : undefined;
+  if (remembered !== undefined) return remembered;
   const choice = new Choice(context, log, { ...request, width }, now);
-  let start = hint?.skipBefore ?? FIRST_BLOCK;
-  const active = context.scanHints.beginScan(logName(log));
+  const from = hint?.skipBefore ?? FIRST_BLOCK;
+  const active = scanHints.beginScan(name);
+  const blocks: Block[] = [];
+  let start = from;
   let limit = firstPage(request.maxMessages, width) + active.others;
   try {
     while (choice.wantsMore) {
       const page = await readBlocks(context, log, { from: start, limit, consistent: true });
       for (const block of page.blocks) choice.consider(block);
+      blocks.push(...page.blocks);
       if (page.next === undefined) break;
       start = page.next;
       limit = Math.min(PAGE_MAX, limit * 2);
     }
-    return choice.result(hint, active);
+    const result = choice.result(hint, active);
+    const isKept = isSpread && active.changedAt === undefined && result.leftovers.length === 0;
+    if (isKept) scanHints.pages.keep(name, { from, blocks, readAt: active.beganAt });
+    return result;
   } finally {
     active.end();
   }
+}
+
+/** Chooses among the blocks that an earlier scan read; undefined if they are not known, or not enough. */
+function chooseRemembered(
+  context: StoreContext,
+  log: Log,
+  request: ScanRequest,
+  now: number,
+  hint: ScanHint,
+): Scan | undefined {
+  const page = context.scanHints.pages.find(logName(log), hint.skipBefore);
+  if (page === undefined) return undefined;
+  const choice = new Choice(context, log, { ...request, width: 1 }, now);
+  for (const block of page.blocks) choice.consider(block);
+  if (choice.wantsMore) return undefined;
+  return choice.result(hint, { beganAt: page.readAt, changedAt: undefined });
 }
 
 /** Blocks in the first page: a block holds one message or dozens, and part of the groups may be taken. */

@@ -1,6 +1,7 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { LockRules } from '../../domain/blocks/slot.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
+import { PageMemory } from './page-memory.ts';
 
 /**
  * "Nothing before this sort key can be received until then": what this process remembers of the start of a
@@ -69,11 +70,14 @@ export class ScanHints {
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
   readonly #claims = new Map<string, Set<Promise<boolean>>>();
   readonly #scans = new Map<string, Set<{ changedAt: string | undefined }>>();
+  /** What the last scans read; forgotten together with the hints. */
+  readonly pages: PageMemory;
   readonly #ages: AgeClock;
   #lastId = 0;
 
   constructor(ages: AgeClock) {
     this.#ages = ages;
+    this.pages = new PageMemory(ages);
   }
 
   /** The hint for a log, if it is still valid at `now` (epoch ms) for these locks. */
@@ -111,6 +115,7 @@ export class ScanHints {
 
   /** Moves the hint back before blocks of which a receive got less than it chose. */
   invalidateFrom(log: string, sortKeys: readonly string[]): void {
+    if (sortKeys.length > 0) this.pages.drop(log);
     const hint = this.#hints.get(log);
     const [lowest] = [...sortKeys].sort();
     if (hint === undefined || lowest === undefined || lowest >= hint.skipBefore) return;
@@ -142,15 +147,18 @@ export class ScanHints {
   /** Drops the hint of a log. */
   invalidate(log: string): void {
     this.#hints.delete(log);
+    this.pages.drop(log);
   }
 
   /** Drops the hint because a message became free somewhere in the log. */
   noteReturn(log: string): void {
+    this.pages.drop(log);
     this.noteBlock(log, ANYWHERE);
   }
 
   /** Drops the hint if it would hide a block with this sort key, which arrived or became free. */
   noteBlock(log: string, sortKey: string): void {
+    this.pages.dropAt(log, sortKey);
     const hint = this.#hints.get(log);
     if (hint !== undefined && sortKey < hint.skipBefore) this.#hints.delete(log);
     for (const scan of this.#scans.get(log) ?? []) {

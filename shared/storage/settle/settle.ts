@@ -13,6 +13,7 @@ import { announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { nextTry, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { cleanUp } from './clean-up.ts';
 import { releaseOf } from './prepare-settlements.ts';
@@ -176,6 +177,11 @@ async function afterwards(
 ): Promise<void> {
   if (written.item === undefined) return;
   const block = fromBlockItem(written.item);
+  context.scanHints.pages.noteLeft(
+    logName(log),
+    block,
+    (slot) => !wasDeleted && block.slots.has(slot),
+  );
   if (wasDeleted) {
     context.background(() => releasePayload(context.table, log, block.payload));
     return;

@@ -1,0 +1,94 @@
+import type { AgeClock, Instant } from '../../domain/age.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
+import { blockSortKey } from '../schema/message-keys.ts';
+
+/** How long the blocks of a scan are remembered, ms. */
+const KEPT_MS = 250;
+/** What a page may hold: blocks, and bytes of their messages, which stay in memory once they are decoded. */
+const BLOCKS_MAX = 32;
+const BYTES_MAX = 256 * 1024;
+const LOGS_MAX = 64;
+
+/** Blocks that follow each other in a log, from a sort key on. */
+export interface Page {
+  readonly from: string;
+  readonly blocks: readonly Block[];
+  /** When the read began. */
+  readonly readAt: Instant;
+}
+
+/**
+ * The blocks that the last scan of a log read, with what this process has changed since. The next receive chooses
+ * among their other messages without a read. It is only a hint: the condition of each claim decides, and what another
+ * process puts back in front is noticed a quarter of a second late. It is not used while other processes are faster.
+ */
+export class PageMemory {
+  readonly #pages = new BoundedMap<string, Page>(LOGS_MAX);
+  readonly #ages: AgeClock;
+
+  constructor(ages: AgeClock) {
+    this.#ages = ages;
+  }
+
+  /** Keeps what a scan read, unless it is too much, or holds changed properties, which may be large. */
+  keep(log: string, page: Page): void {
+    const { blocks } = page;
+    const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
+    const isSmall = blocks.length <= BLOCKS_MAX && bytes <= BYTES_MAX && blocks.every(isPlain);
+    if (isSmall && blocks.length > 0) this.#pages.set(log, page);
+    else this.#pages.delete(log);
+  }
+
+  /** The remembered blocks from a sort key on; undefined if they are not known. */
+  find(log: string, from: string): Page | undefined {
+    const page = this.#pages.get(log);
+    if (page === undefined || from < page.from) return undefined;
+    if (this.#ages.since(page.readAt) < KEPT_MS) {
+      return { ...page, from, blocks: page.blocks.filter((block) => sortKeyOf(block) >= from) };
+    }
+    this.#pages.delete(log);
+    return undefined;
+  }
+
+  drop(log: string): void {
+    this.#pages.delete(log);
+  }
+
+  /** Forgets the blocks of a log if one arrived among them. */
+  dropAt(log: string, sortKey: string): void {
+    const last = this.#pages.get(log)?.blocks.at(-1);
+    if (last !== undefined && sortKey <= sortKeyOf(last)) this.#pages.delete(log);
+  }
+
+  /** Notes blocks as they are after this process has locked messages of them. */
+  noteLocked(log: string, blocks: readonly Block[]): void {
+    const changed = new Map(blocks.map((block) => [sortKeyOf(block), block]));
+    this.#change(log, (block) => changed.get(sortKeyOf(block)) ?? block);
+  }
+
+  /** Notes which slots of a block are left after this process has removed messages of it. */
+  noteLeft(log: string, changed: Block, hasSlot: (slot: number) => boolean): void {
+    this.#change(log, (block) =>
+      sortKeyOf(block) === sortKeyOf(changed)
+        ? { ...block, slots: new Map([...block.slots].filter(([slot]) => hasSlot(slot))) }
+        : block,
+    );
+  }
+
+  /** Changes blocks; one without messages left is deleted by whoever emptied it. */
+  #change(log: string, change: (block: Block) => Block): void {
+    const page = this.#pages.get(log);
+    if (page === undefined) return;
+    const blocks = page.blocks.map(change).filter(({ slots }) => slots.size > 0);
+    this.#pages.set(log, { ...page, blocks });
+  }
+}
+
+function sortKeyOf({ section, sequence }: Block): string {
+  return blockSortKey(section, sequence);
+}
+
+function isPlain({ payload }: Block): boolean {
+  return payload.overlay === undefined;
+}
