@@ -12,6 +12,7 @@ import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import type { ClaimAllowance } from './claim-budget.ts';
+import { CreditWait } from './credit-wait.ts';
 import { UnsentMessages } from './unsent-messages.ts';
 
 /** How long one receive of the broker waits. Each new one costs a query in DynamoDB. */
@@ -20,8 +21,6 @@ const WAIT_MS = 10 * 60_000;
 const CHECK_MS = 60_000;
 /** The pause before the next try for a rule at its rate limit, which other connections may share. */
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
-/** How long to wait at most for more credit from a peer that grants it in small steps. */
-const CREDIT_MS_MAX = 10;
 /** How long after the end of its session lock a link is detached. */
 export const LOST_LOCK_DETACH_MS = 250;
 /** The sender settle mode in which messages are sent settled, and so received and deleted (semantics W11). */
@@ -49,10 +48,9 @@ export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #mode: 'peekLock' | 'receiveAndDelete';
   readonly #unsent: UnsentMessages;
+  readonly #creditWait: CreditWait;
   readonly #stopListening: () => void;
   #isRunning = false;
-  /** Called when the credit changes. */
-  #onCredit = () => {};
   /** Aborts the receive under way. */
   #wait: AbortController | undefined;
   #sentCount = 0;
@@ -63,6 +61,7 @@ export class Deliverer {
     this.#options = options;
     const { node, session } = options;
     this.#unsent = new UnsentMessages(context, node.path, session !== undefined);
+    this.#creditWait = new CreditWait(this.#scheduler, options.link);
     const isSettled = options.link.attach.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
@@ -93,7 +92,7 @@ export class Deliverer {
   #wake(): void {
     // A peer that drains wants the messages available now, and no wait.
     if (this.#options.link.isDraining) this.#endWait();
-    this.#onCredit();
+    this.#creditWait.check();
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#scheduler.soon(() => this.#context.background(() => this.#run()));
@@ -115,7 +114,7 @@ export class Deliverer {
 
   async #receiveOnce(): Promise<void> {
     const { link } = this.#options;
-    if (this.#awaitsCredit) await this.#moreCredit();
+    await this.#creditWait.ended();
     await this.#untilAdmitted();
     // The end of the link would not abort a wait that begins after it.
     if (!this.#mayDeliver) return;
@@ -131,27 +130,6 @@ export class Deliverer {
       claim.end();
     }
     if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
-  }
-
-  /**
-   * Whether the peer has more unsettled messages than credit, so that more credit will come soon. To claim for all of
-   * it costs one write.
-   */
-  get #awaitsCredit(): boolean {
-    const { link } = this.#options;
-    return link.credit < link.withoutDisposition && !link.isDraining;
-  }
-
-  /** Waits until the credit covers what the peer has not settled, for a short time at most. */
-  #moreCredit(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#scheduler.after(CREDIT_MS_MAX, resolve);
-      this.#onCredit = () => {
-        if (this.#awaitsCredit) return;
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 
   async #handOut(claim: ClaimAllowance, limit: number): Promise<void> {

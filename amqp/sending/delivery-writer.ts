@@ -1,4 +1,3 @@
-import { SHARED_SEND_MESSAGES_MAX } from '../../shared/broker/group-commit/sends.ts';
 import {
   type BrokerError,
   messageSizeExceeded,
@@ -17,6 +16,7 @@ import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED, type Outcome } from '../wire/states.ts';
 import type { DecodedAccount } from './decoded-budget.ts';
+import { type ReadDelivery, type Run, runsOf } from './delivery-runs.ts';
 
 /** The most deliveries, and bytes, that are decoded together. */
 const GROUP_MAX = 100;
@@ -35,11 +35,6 @@ export interface DeliveryWriterOptions {
   readonly pathname: string;
   /** The largest delivery that the link accepts, bytes: more than it announces, since batches may be larger. */
   readonly acceptedBytes: number;
-}
-
-interface ReadDelivery {
-  readonly delivery: IncomingDelivery;
-  readonly messages: readonly OutgoingMessage[];
 }
 
 /** How to decode the next group: normally, alone, or alone after a pause. */
@@ -278,23 +273,6 @@ export class DeliveryWriter {
   #rejected(error: unknown): Outcome {
     return rejection(this.#context.dependencies, error, this.#path.name);
   }
-}
-
-/** Deliveries that the broker keeps in order although they are sent at once, or one that is too large for that. */
-interface Run {
-  readonly deliveries: ReadDelivery[];
-  readonly isShared: boolean;
-}
-
-function runsOf(read: readonly ReadDelivery[]): readonly Run[] {
-  const runs: Run[] = [];
-  for (const one of read) {
-    const isShared = one.messages.length <= SHARED_SEND_MESSAGES_MAX;
-    const last = runs.at(-1);
-    if (isShared && last?.isShared === true) last.deliveries.push(one);
-    else runs.push({ deliveries: [one], isShared });
-  }
-  return runs;
 }
 
 /** Returns the bytes for which a delivery counts in a turn of decoding. */

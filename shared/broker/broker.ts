@@ -3,13 +3,14 @@ import type { EntityPath } from '../domain/entities/entity-path.ts';
 import type { AnswerLimit } from '../domain/messages/answer-limit.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/messages/message.ts';
 import type { PayloadAccount } from '../domain/messages/payload-account.ts';
-import type { Properties } from '../domain/messages/property-value.ts';
 import type {
   AcceptOptions,
   ListSessionsOptions,
   SessionHandle,
   SessionLock,
 } from './session-types.ts';
+import type { DeadLetterAction, Settlement } from './settlement-types.ts';
+import type { OperationOutcome, Transaction } from './transaction-types.ts';
 
 export type {
   AcceptOptions,
@@ -17,6 +18,18 @@ export type {
   SessionHandle,
   SessionLock,
 } from './session-types.ts';
+export type {
+  AbandonAction,
+  DeadLetterAction,
+  Settlement,
+  SettlementAction,
+} from './settlement-types.ts';
+export type {
+  OperationOutcome,
+  Transaction,
+  TransactionIdentity,
+  TransactionOperation,
+} from './transaction-types.ts';
 
 /**
  * The operations on messages, in Service Bus terms; every surface calls this interface. Refusals are thrown as
@@ -215,87 +228,12 @@ export interface ReceiveOptions {
 /** With a lock after peek-lock; without one after receive-and-delete. */
 export type ReceivedMessage = LockedMessage | StoredMessage;
 
-/** What to do with a locked message. */
-export type SettlementAction =
-  | { readonly kind: 'complete' }
-  | AbandonAction
-  | { readonly kind: 'defer'; readonly properties?: Properties }
-  | DeadLetterAction;
-
-/** Unlocks the message. */
-export interface AbandonAction {
-  readonly kind: 'abandon';
-  /** Makes the message available only after this many ms. */
-  readonly delayMs?: number;
-  /** Properties to set; the message keeps its others. */
-  readonly properties?: Properties;
-  /** The delivery does not count, because the receiver did not process the message. */
-  readonly isUncounted?: true;
-}
-
-/** Moves the message into the dead-letter queue. */
-export interface DeadLetterAction {
-  readonly kind: 'deadLetter';
-  readonly reason?: string;
-  readonly description?: string;
-  readonly properties?: Properties;
-}
-
-/** The settlement of one message. */
-export interface Settlement {
-  readonly lockToken: string;
-  readonly action: SettlementAction;
-}
-
 /** The result of one settlement. */
 export interface SettlementOutcome {
   readonly lockToken: string;
   /** Absent = settled. */
   readonly refusal?: BrokerError;
 }
-
-/** Operations that are carried out together. */
-export interface Transaction {
-  readonly operations: readonly TransactionOperation[];
-  readonly identity?: TransactionIdentity;
-}
-
-/** Makes a transaction idempotent: it is carried out once, however often it is requested. */
-export interface TransactionIdentity {
-  readonly id: string;
-  /** Equal for equal requests; another request under the same id is refused. */
-  readonly fingerprint: string;
-}
-
-/** One operation of a transaction. */
-export type TransactionOperation =
-  | {
-      readonly kind: 'send';
-      readonly path: EntityPath;
-      readonly messages: readonly OutgoingMessage[];
-    }
-  | {
-      readonly kind: 'settle';
-      readonly path: EntityPath;
-      readonly settlement: Settlement;
-      /** Required if the entity requires sessions. */
-      readonly sessionId?: string | undefined;
-    }
-  | {
-      readonly kind: 'renew';
-      readonly path: EntityPath;
-      readonly lockToken: string;
-      /** Only for the right refusal: in a session no message's lock is renewed (semantics U13). */
-      readonly sessionId?: string;
-    };
-
-/** The result of one operation of a transaction. */
-export type OperationOutcome =
-  /** Undefined for a message that was not stored under a number that the sender may see. */
-  | { readonly kind: 'sent'; readonly sequenceNumbers: readonly (bigint | undefined)[] }
-  | { readonly kind: 'settled' }
-  /** Epoch ms. */
-  | { readonly kind: 'renewed'; readonly lockedUntil: number };
 
 /** The result of one renewal. */
 export interface RenewalOutcome {

@@ -3,7 +3,7 @@ import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 
 /** The longest wait for more calls, ms, and only where the last group had several callers. */
 const GATHER_MS_MAX = 10;
-/** The first wait of a lane that lingers for still more calls, and the longest, ms: it doubles while it is worthwhile. */
+/** The first wait of a lane that lingers for still more calls, and the longest, ms; it doubles while they come. */
 const LINGER_MS = { first: 1, most: 8 };
 /** After this long, ms, a group that is under way no longer holds up the next one. */
 const STALLED_MS = 100;
@@ -56,9 +56,9 @@ export interface Grouping<Request, Outcome> {
 }
 
 /**
- * Group commit: calls with the same key that arrive while a group of them is under way become the next group. So clients
- * that each handle one message at a time share writes. A lone call starts at once; only where the last group had several
- * callers, the next one waits a moment until as many have called again.
+ * Group commit: calls with the same key that arrive while a group of them is under way become the next group. So
+ * clients that each handle one message at a time share writes. A lone call starts at once; only where the last group
+ * had several callers, the next one waits a moment until as many have called again.
  */
 export class Lanes<Request, Outcome> {
   readonly #scheduler: Scheduler;

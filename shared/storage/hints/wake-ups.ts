@@ -8,9 +8,10 @@ const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
 
 /**
- * Wakes a waiting receive of this process for each message that arrives in a log that it waits on (semantics #16): those
- * that wait longest, which then share a claim. One that got a message wakes the next one, since there may be more. This
- * process does not hear of messages that other processes send, so from time to time one waiting receive looks for all.
+ * Wakes a waiting receive of this process for each message that arrives in a log that it waits on (semantics #16):
+ * those that wait longest, which then share a claim. One that got a message wakes the next one, since there may be
+ * more. This process does not hear of messages that other processes send, so from time to time one waiting receive
+ * looks for all.
  */
 export class LocalWakeUps implements WakeUps {
   /** Each group under all of its logs. */

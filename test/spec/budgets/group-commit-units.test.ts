@@ -15,8 +15,8 @@ const BODY = 'x'.repeat(200);
 const ENGINE_MS = 4;
 
 /**
- * Starts a broker with the queue `q` in its caches. Its clock moves only by what requests take, and by timers, which take
- * longer than they say: so as many calls arrive in a wait on any machine.
+ * Starts a broker with the queue `q` in its caches. Its clock moves only by what requests take, and by timers, which
+ * take longer than they say: so as many calls arrive in a wait on any machine.
  */
 async function startWarm(t: TestContext): Promise<TestBroker> {
   const scheduler = new SlowTime();

@@ -12,8 +12,8 @@ import {
 import { bodies, instant, lock, startQueue } from './queue.ts';
 
 /**
- * Calls at the same time: most of them arrive while the first ones are under way, and share a write with each other. Each
- * has the outcome that it has alone.
+ * Calls at the same time: most of them arrive while the first ones are under way, and share a write with each other.
+ * Each has the outcome that it has alone.
  */
 async function atOnce<Result>(
   call: (number: number) => Promise<Result>,

@@ -1,7 +1,7 @@
 import { world } from '../world.ts';
 import { LOCK_MS, queue } from './settings.ts';
 
-/** Calls of one process that share a write, since they arrive while another one is under way, beside another process. */
+/** Calls of one process that share a write, as they arrive while another is under way, beside another process. */
 export const groupWorlds = [
   world({
     name: 'group of two claims × claim, two messages in one block',
