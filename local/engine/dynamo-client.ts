@@ -1,11 +1,11 @@
 import { Agent } from 'node:http';
 import {
-  DynamoDBClient,
+  type DynamoDBClient,
   type DynamoDBClientConfig,
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { withoutLogger } from '../../shared/app/without-logger.ts';
+import { createLeanClient } from '../../shared/storage/dynamodb/lean-client.ts';
 import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
 /** Above the number of requests that run at once against one engine, so that no request waits for a socket. */
@@ -71,7 +71,7 @@ export function createDynamoClient(
       requestTimeout: REQUEST_MS_MAX,
     }),
   };
-  const client = withoutLogger(new DynamoDBClient(options));
+  const client = createLeanClient(options);
   if (commitsLate) awaitCommits(client);
   if (reportFailure !== undefined) watchFailures(client, reportFailure, lastError);
   return client;

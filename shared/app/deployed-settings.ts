@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   GetSecretValueCommand,
   ResourceNotFoundException,
@@ -9,11 +8,11 @@ import { cacheRootKeys, type RootKeySource } from '../auth/root-key.ts';
 import { AgeClock } from '../domain/age.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { createLeanClient } from '../storage/dynamodb/lean-client.ts';
 import { LEASE_MS } from './leases.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
-import { withoutLogger } from './without-logger.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
@@ -25,7 +24,7 @@ const SOCKETS_MAX = 50;
 /** The settings that all deployed processes share: client, tables, time and randomness. */
 export function deployedSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
-    client: withoutLogger(new DynamoDBClient(bounded(socketsMax))),
+    client: createLeanClient(bounded(socketsMax)),
     tables: readTableNames(environment),
     clock: CLOCK,
     random: RANDOM,
