@@ -56,12 +56,8 @@ export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBC
   convertWithoutCopies(client);
   client.middlewareStack.add(
     (next, context) => (args) => {
-      const { command } = args as Partial<Sent>;
-      const own = command?.middlewareStack.resolve(
-        next as Parameters<Stack['resolve']>[0],
-        context,
-      );
-      return (own ?? next)(args as never) as never;
+      const { middlewareStack } = (args as unknown as Sent).command;
+      return middlewareStack.resolve(next as never, context)(args as never) as never;
     },
     { step: 'deserialize', priority: 'high', name: 'middlewareOfCommand' },
   );
@@ -74,7 +70,7 @@ export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBC
   return client;
 }
 
-/** The chains of a client by class of command. */
+/** The chains of a client, by class of command. */
 class Chains {
   readonly #client: DynamoDBClient;
   readonly #chains = new Map<unknown, Chain>();
