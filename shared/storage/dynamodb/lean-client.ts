@@ -47,8 +47,8 @@ const UNUSED = ['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectio
  * takes several times as long as printing the request and parsing the answer. Here one chain serves all
  * commands of a class, and the endpoint is found once. Retries, signatures, timeouts and errors are the SDK's.
  *
- * Add middleware to the client before its first request, and send commands without options. Middleware of a
- * single command runs in each try, around the step that parses the answer.
+ * Send commands without options. Middleware of a single command runs in each try, around the step that parses
+ * the answer.
  */
 export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...configuration, streamCollector: collect });
@@ -70,7 +70,10 @@ export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBC
   return client;
 }
 
-/** The chains of a client, by class of command. */
+/** What changes the middleware of a client. */
+const CHANGES = ['add', 'addRelativeTo', 'remove'] as const;
+
+/** The chains of a client, by class of command, until its middleware changes. */
 class Chains {
   readonly #client: DynamoDBClient;
   readonly #chains = new Map<unknown, Chain>();
@@ -78,6 +81,14 @@ class Chains {
 
   constructor(client: DynamoDBClient) {
     this.#client = client;
+    const stack: Record<(typeof CHANGES)[number], unknown> = client.middlewareStack;
+    for (const name of CHANGES) {
+      const change = stack[name] as (...args: unknown[]) => unknown;
+      stack[name] = (...args: unknown[]) => {
+        this.#chains.clear();
+        return change(...args);
+      };
+    }
   }
 
   of({ constructor: Class }: Command): Chain {

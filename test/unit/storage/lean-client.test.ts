@@ -151,6 +151,23 @@ test('the endpoint is found once, and middleware is put together once for each c
   assert.equal(built, Object.keys(SENDS).length + 1);
 });
 
+test('middleware that is added or removed later counts from the next request on', async (t) => {
+  const { config } = await startService(t);
+  const client = createLeanClient(config);
+  t.after(() => client.destroy());
+  for (let i = 0; i < 2; i++) await client.send(put());
+  let seen = 0;
+  const counting: Parameters<typeof client.middlewareStack.add>[0] = (next) => (args) => {
+    seen++;
+    return next(args);
+  };
+  client.middlewareStack.add(counting, { step: 'deserialize', name: 'counting' });
+  await client.send(put());
+  client.middlewareStack.remove('counting');
+  await client.send(put());
+  assert.equal(seen, 1);
+});
+
 test('concurrent writes of one class have tries of their own', async (t) => {
   const { config, answer } = await startService(t);
   const client = createLeanClient(config);
