@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { AmqpServer } from '../amqp/service/amqp-server.ts';
@@ -6,6 +5,7 @@ import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
 import { LEASE_MS } from '../shared/app/leases.ts';
+import { realRandom } from '../shared/app/real-random.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
@@ -99,7 +99,7 @@ export async function serveNamespace(
     clock,
     // Clients make tokens by the machine's clock: a move of the other clock must not expire them.
     tokenClock: { now: () => Date.now() },
-    random: { bytes: (count) => randomBytes(count) },
+    random: realRandom,
     rootKey,
     leaseMs: LEASE_MS.local,
     receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   GetSecretValueCommand,
   ResourceNotFoundException,
@@ -7,17 +5,17 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { cacheRootKeys, type RootKeySource } from '../auth/root-key.ts';
 import { AgeClock } from '../domain/age.ts';
-import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { createLeanClient } from '../storage/dynamodb/lean-client.ts';
 import { LEASE_MS } from './leases.ts';
+import { realRandom } from './real-random.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
-import { withoutLogger } from './without-logger.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
-const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
 
 /** The SDK's own default for open connections, which is enough for a function. */
 const SOCKETS_MAX = 50;
@@ -25,10 +23,10 @@ const SOCKETS_MAX = 50;
 /** The settings that all deployed processes share: client, tables, time and randomness. */
 export function deployedSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
-    client: withoutLogger(new DynamoDBClient(bounded(socketsMax))),
+    client: createLeanClient(bounded(socketsMax)),
     tables: readTableNames(environment),
     clock: CLOCK,
-    random: RANDOM,
+    random: realRandom,
     leaseMs: LEASE_MS.deployed,
   };
 }

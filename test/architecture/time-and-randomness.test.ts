@@ -19,7 +19,8 @@ const GIVERS: Readonly<Record<string, readonly string[]>> = {
     'clearInterval',
     'setImmediate',
   ],
-  'shared/app/deployed-settings.ts': ['Date.now', 'randomBytes'],
+  'shared/app/deployed-settings.ts': ['Date.now'],
+  'shared/app/real-random.ts': ['randomFillSync'],
   'shared/app/report-fault.ts': ['Date.now'],
 };
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
+import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { readHttpSettings } from '../../shared/app/settings.ts';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import { entry, ROOT, token } from '../support/atom-client.ts';
@@ -40,7 +41,7 @@ const QUEUE = entry('QueueDescription');
 /** Management behind API Gateway with IAM, and what it answers. */
 function startBehindIam(rootKey = ROOT) {
   const dependencies = fakeManageDependencies(rootKey);
-  const app: HttpApp = manageRoutes(dependencies);
+  const app: HttpApp = combineRoutes(dependencies, manageRoutes(dependencies));
   const handler = httpHandler(app, async () => {}, { [VARIABLES.access]: 'iam' });
   return async (method: string, rawPath: string, said: Partial<APIGatewayProxyEventV2> = {}) =>
     handler({
@@ -112,7 +113,8 @@ test('row 23: a request about which IAM was not asked ends in an error, and an a
 });
 
 test('without IAM what an event says of a caller does not count', async () => {
-  const app: HttpApp = manageRoutes(fakeManageDependencies(ROOT));
+  const dependencies = fakeManageDependencies(ROOT);
+  const app: HttpApp = combineRoutes(dependencies, manageRoutes(dependencies));
   const requestContext = {
     domainName: 'b.example',
     http: { method: 'GET' },

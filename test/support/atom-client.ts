@@ -1,6 +1,7 @@
 import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
 import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { parseXml, type XmlElement } from '../../lambdas/http/atom/xml.ts';
+import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { fakeManageDependencies } from './fake-entity-store.ts';
 
@@ -26,7 +27,7 @@ const ORIGIN = 'http://localhost:5300';
 /** The management routes over stores in memory, and a function that calls them. */
 export function startAtom() {
   const dependencies = fakeManageDependencies(ROOT);
-  const app = manageRoutes(dependencies);
+  const app = combineRoutes(dependencies, manageRoutes(dependencies));
   const root = token('', ROOT);
   const call = async (method: string, path: string, said: AtomCall = {}): Promise<AtomAnswer> => {
     const headers = {

@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import {
   type EntityReport,
   type EntitySettings,
@@ -13,7 +13,6 @@ import { type EntityPath, parseEntityPath } from '../../../shared/domain/entitie
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { errorHandler } from '../routing/error-response.ts';
 import type { RouteName } from '../routing/route-table.ts';
-import { createApp } from '../routing/routing.ts';
 import { AtomAnswer, type ListOptions } from './answer.ts';
 import { readEntry, type SentDescription } from './entry.ts';
 import { ElementFields } from './fields.ts';
@@ -34,7 +33,7 @@ export type ManageDependencies = HttpDependencies & { readonly management: Manag
  * returns: the official clients treat both alike, and other clients expect the 404 (semantics G4).
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
-  const app = createApp(dependencies);
+  const app = new Hono();
   app.onError(errorHandler(dependencies, 'management'));
   app.get('*', (c) => getResource(dependencies, c.req.raw));
   app.put('*', (c) => putResource(dependencies, c.req.raw));

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type {
   ReceivedMessage,
   ReceiveOptions,
@@ -28,7 +28,7 @@ import { parseSettlements, printSettlements } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
 import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
-import { createApp, serve } from '../routing/routing.ts';
+import { serve } from '../routing/routing.ts';
 import { countPayloads } from './count-payloads.ts';
 import { serveSessions } from './sessions.ts';
 
@@ -59,7 +59,7 @@ interface ReceiveRequest {
  * settling earlier ones (semantics H19); deferred messages by sequence number; peek; and those of sessions.
  */
 export function receiveRoutes(dependencies: HttpDependencies): Hono {
-  const app = createApp(dependencies);
+  const app = new Hono();
   serve(app, dependencies, 'peekLock', (c, path, confirmRight) =>
     receive(c, dependencies, path, 'peekLock', confirmRight),
   );

@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
 import { argumentError, entityNotFound } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
@@ -24,11 +24,11 @@ import {
   plainLimit,
   withBody,
 } from '../routing/request-body.ts';
-import { createApp, serve } from '../routing/routing.ts';
+import { serve } from '../routing/routing.ts';
 
 /** The routes that send one message or a batch (semantics H9, H15), at once or scheduled (semantics M25). */
 export function sendRoutes(dependencies: HttpDependencies): Hono {
-  const app = createApp(dependencies);
+  const app = new Hono();
 
   serve(app, dependencies, 'send', async (c, path) => {
     const { headers } = c.req.raw;

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { SettlementAction } from '../../../shared/broker/broker.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
@@ -14,7 +14,7 @@ import {
 } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
-import { createApp, serve } from '../routing/routing.ts';
+import { serve } from '../routing/routing.ts';
 import { serveOperator } from './operate.ts';
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -25,7 +25,7 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export function settleRoutes(dependencies: HttpDependencies): Hono {
   const { broker, random } = dependencies;
-  const app = createApp(dependencies);
+  const app = new Hono();
 
   serve(app, dependencies, 'complete', (c, path) =>
     settleOne(c, broker, path, { kind: 'complete' }),

@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import type { TransactionOperation } from '../../../shared/broker/broker.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
@@ -7,7 +7,7 @@ import { parseTransaction, printTransaction } from '../format/transaction-json.t
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorizeBeforeBody, authorizeEntity } from '../routing/access.ts';
 import { type BodyLimit, jsonLimit, withBody } from '../routing/request-body.ts';
-import { createApp, honoPath, routeNamed } from '../routing/routing.ts';
+import { honoPath, routeNamed } from '../routing/routing.ts';
 
 const AUTHORIZED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
 /** The limit before authorization: the token's rule may belong to an entity that only the body names. */
@@ -24,7 +24,7 @@ const UNAUTHORIZED_LIMIT: BodyLimit = {
 
 /** The route of transactions: several operations, all or nothing (semantics U1). */
 export function transactionRoutes(dependencies: HttpDependencies): Hono {
-  const app = createApp(dependencies);
+  const app = new Hono();
   const { method, path, rights } = routeNamed('transact');
   app.on(method, honoPath(path), async (c) => {
     const isAuthorized = await authorizeBeforeBody(dependencies, c.req.raw, rights);

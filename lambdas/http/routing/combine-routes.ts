@@ -6,8 +6,9 @@ import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
 
 /**
- * Combines groups of routes, in order of precedence, and the health routes into one app. Each group keeps its
- * error handler. The management group must come last, since its paths match every request.
+ * Combines groups of routes, in order of precedence, and the health routes into one app, and adds what they
+ * share: a group has routes only, since middleware of every group would run for every request. The management
+ * group has its own error responses, and must come last, since its paths match every request.
  */
 export function combineRoutes(dependencies: HttpDependencies, ...routes: readonly Hono[]): Hono {
   const app = createApp(dependencies);

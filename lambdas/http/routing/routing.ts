@@ -22,7 +22,7 @@ export type EntityHandler = (
 const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 
 /**
- * Creates an app with what all message routes share: case-insensitive paths (semantics N3) of bounded length,
+ * Creates an app with what all routes share: case-insensitive paths (semantics N3) of bounded length,
  * error responses, and a response for unknown routes.
  */
 export function createApp(dependencies: HttpDependencies): Hono {

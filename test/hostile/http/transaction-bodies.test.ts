@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { transactionRoutes } from '../../../lambdas/http/routes/transactions.ts';
+import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
@@ -29,7 +30,8 @@ function startTransactions() {
       }),
     }),
   });
-  return { app: transactionRoutes(dependencies), memory: dependencies.memory };
+  const app = combineRoutes(dependencies, transactionRoutes(dependencies));
+  return { app, memory: dependencies.memory };
 }
 
 const token = (path: string, keyName: string, key = `${keyName}-primary`) =>
@@ -120,7 +122,7 @@ test('row 2: over HTTP a request of 8 MB with a made-up token gets 401, and is n
 
 test('row 2: the body of a request that is not yet authorized counts as it arrives', async () => {
   const dependencies = httpDependencies();
-  const app = transactionRoutes(dependencies);
+  const app = combineRoutes(dependencies, transactionRoutes(dependencies));
   const PIECES = 1000;
   let read = 0;
   let heldMost = 0;

@@ -78,6 +78,18 @@ function startAll(...rights: readonly AccessRight[]) {
   return combineRoutes(dependencies, ...groups, openApiRoutes(), manageRoutes(dependencies));
 }
 
+test('a request passes the two shared checks once, whatever its operation', () => {
+  const { router } = startAll();
+  for (const { method, path, kind, name } of TABLE) {
+    const [matched] = router.match(method, new URL(addressOf(path)).pathname.toLowerCase());
+    const shared = matched.filter(([[, { method: of }]]) => of === 'ALL');
+    assert.equal(shared.length, 2, name);
+    // Management takes every path, after the operation of that path.
+    const others = ['GET', 'PUT', 'DELETE'].includes(method) && kind !== 'management' ? 2 : 1;
+    assert.ok(matched.length <= shared.length + others, name);
+  }
+});
+
 function addressOf(path: string): string {
   return `http://localhost${path.replace('{entity}', 'q').replaceAll(/\{\w+\}/g, 'x')}`;
 }
@@ -131,12 +143,13 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
 
 test('each function by itself refuses a path with an empty segment', async () => {
   for (const routes of [sendRoutes, receiveRoutes, settleRoutes, manageRoutes]) {
-    const app = routes(dependenciesWith());
+    const dependencies = dependenciesWith();
+    const app = combineRoutes(dependencies, routes(dependencies));
     const answer = await app.request('http://localhost/q//messages', { method: 'POST' });
     assert.equal(answer.status, 400);
     assert.match(await answer.text(), /empty segment/);
   }
-  const management = manageRoutes(dependenciesWith());
+  const management = startAll();
   for (const [method, path] of [
     ['GET', '/q//x'],
     ['PUT', '/q/'],
