@@ -13,7 +13,7 @@ import { synchronousCompression } from '../../test/simulation/machines/compressi
 import { Machine } from '../../test/simulation/machines/machine.ts';
 import type { Random } from '../../test/simulation/machines/random.ts';
 import type { Timeline } from '../../test/simulation/machines/timeline.ts';
-import { simulatedClient } from '../../test/simulation/tables/client.ts';
+import { simulatedClients } from '../../test/simulation/tables/client.ts';
 import type { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
 import type { Measures } from './measures.ts';
 import { MeteredNetwork, type TableUnits } from './metered-network.ts';
@@ -80,7 +80,7 @@ export function settingsOf(parts: DeploymentParts, machine: Machine, random: Ran
     random: random.fork('network'),
   });
   return {
-    client: simulatedClient(database, network),
+    ...simulatedClients(database, network),
     tables: TABLES,
     namespace: NAMESPACE,
     clock: machine.clock,

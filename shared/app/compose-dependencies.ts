@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { NamespaceKeys } from '../auth/namespace-keys.ts';
 import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
 import { TokenCache } from '../auth/token-cache.ts';
@@ -52,6 +53,8 @@ import type { SurfaceDependencies } from './surface-dependencies.ts';
 /** The settings of a namespace, which a function, a server or a test provides. */
 export interface NamespaceSettings {
   readonly client: DynamoDBClient;
+  /** A client for plain JavaScript values; default: one that wraps `client`. */
+  readonly documentClient?: DynamoDBDocumentClient;
   readonly tables: TableNames;
   readonly namespace: string;
   /** Limits the settings of entities; default: Standard. */
@@ -150,9 +153,12 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
 
 function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: Scheduler) {
   const { client, tables, namespace, clock, random, meter } = settings;
+  const documentClient =
+    settings.documentClient ??
+    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   const transactionItems = settings.limits?.transactionItems;
   const tableOptions = { scheduler, random, meter, transactionItems };
-  const documents = new DocumentTable(client, tables.entities, tableOptions);
+  const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
   const wakeUps = new LocalWakeUps(scheduler);

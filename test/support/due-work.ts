@@ -1,3 +1,4 @@
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DocumentTable } from '../../shared/storage/dynamodb/document-table.ts';
 import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
 import { DueWorkIndex } from '../../shared/storage/maintenance/due-work-index.ts';
@@ -14,7 +15,7 @@ export async function leaveDueWork(
 ): Promise<void> {
   const client = engineClient();
   const options = tableOptions();
-  const table = new DocumentTable(client, TABLES.entities, options);
+  const table = new DocumentTable(DynamoDBDocumentClient.from(client), TABLES.entities, options);
   const dueWork = new DueWorkIndex(table, namespace, { clock, random: options.random });
   const log = {
     entityId: queue.id,

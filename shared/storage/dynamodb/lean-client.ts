@@ -56,8 +56,12 @@ export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBC
   convertWithoutCopies(client);
   client.middlewareStack.add(
     (next, context) => (args) => {
-      const { middlewareStack } = (args as unknown as Sent).command;
-      return middlewareStack.resolve(next as never, context)(args as never) as never;
+      const { command } = args as Partial<Sent>;
+      const own = command?.middlewareStack.resolve(
+        next as Parameters<Stack['resolve']>[0],
+        context,
+      );
+      return (own ?? next)(args as never) as never;
     },
     { step: 'deserialize', priority: 'high', name: 'middlewareOfCommand' },
   );

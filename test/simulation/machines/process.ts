@@ -3,7 +3,7 @@ import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { pause } from '../../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
-import { simulatedClient } from '../tables/client.ts';
+import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
 import { synchronousCompression } from './compression.ts';
 import { Machine } from './machine.ts';
@@ -165,7 +165,7 @@ export class SimulatedProcess {
           )),
     });
     return compose({
-      client: simulatedClient(database, network, { maxAttempts: ATTEMPTS_MAX }),
+      ...simulatedClients(database, network, { maxAttempts: ATTEMPTS_MAX }),
       tables: TABLES,
       namespace: NAMESPACE,
       tier,

@@ -1,5 +1,7 @@
 import type { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { OperationName, SimulatedDatabase } from './database.ts';
+import { marshallRequest, unmarshallAnswer } from './marshalling.ts';
 import type { Network, NetworkRequest } from './network.ts';
 import { RetryBudget, retryDelay, retryKind } from './retry-strategy.ts';
 
@@ -9,28 +11,54 @@ export { type Arrived, directNetwork, type Network, type NetworkRequest } from '
 const MAX_ATTEMPTS = 3;
 const TRANSACTION = 'TransactWriteItemsCommand';
 
+/** The command that the SDK sends for each document command. */
+export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
+  GetCommand: 'GetItemCommand',
+  PutCommand: 'PutItemCommand',
+  UpdateCommand: 'UpdateItemCommand',
+  DeleteCommand: 'DeleteItemCommand',
+  TransactWriteCommand: TRANSACTION,
+};
+
 /** The members of an SDK command that are used here. */
 interface Command {
   readonly input: object;
   readonly middlewareStack: PutItemCommand['middlewareStack'];
 }
 
+/** Replacements of the SDK's clients. */
+export interface SimulatedClients {
+  readonly client: DynamoDBClient;
+  readonly documentClient: DynamoDBDocumentClient;
+}
+
 /**
- * A client of a simulated database that behaves as the SDK's does. The middleware of a command sees each of its tries.
+ * Clients of a simulated database that behave as the SDK's do. The middleware of a command sees each of its tries.
  * Transient failures are retried, with up to `maxAttempts` tries in all (default 3, as deployed), while the
  * client has retry tokens left. All tries of a transaction have the same ClientRequestToken.
  */
-export function simulatedClient(
+export function simulatedClients(
   database: SimulatedDatabase,
   network: Network,
   { maxAttempts = MAX_ATTEMPTS }: { readonly maxAttempts?: number } = {},
-): DynamoDBClient {
+): SimulatedClients {
   const sender = new Sender(database, network, maxAttempts);
   const client = {
     send: (command: Command) => sender.send(command.constructor.name, command, command.input),
     destroy: () => {},
   };
-  return client as unknown as DynamoDBClient;
+  const documentClient = {
+    send: async (command: Command) => {
+      const { name } = command.constructor;
+      const input = marshallRequest(command.input);
+      return unmarshallAnswer(await sender.send(DOCUMENT_COMMANDS[name] ?? name, command, input));
+    },
+    destroy: () => {},
+  };
+  return {
+    client: client as unknown as DynamoDBClient,
+    documentClient: documentClient as unknown as DynamoDBDocumentClient,
+  };
 }
 
 type Try = () => Promise<{ readonly output: object }>;

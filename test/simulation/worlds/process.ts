@@ -10,7 +10,7 @@ import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts'
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { synchronousCompression } from '../machines/compression.ts';
 import { Random } from '../machines/random.ts';
-import { simulatedClient } from '../tables/client.ts';
+import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
 import type { Network } from '../tables/network.ts';
 import { ProcessScheduler, type TakePause, type WorldTime } from './time.ts';
@@ -51,7 +51,7 @@ export class WorldProcess {
       random: () => random.fraction(),
     };
     const settings = {
-      client: simulatedClient(database, network),
+      ...simulatedClients(database, network),
       tables: TABLES,
       namespace: NAMESPACE,
       clock: { now: () => time.now + this.aheadMs },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { DocumentTable } from '../../../shared/storage/dynamodb/document-table.ts';
 import { putting, TABLE, TestDatabase } from '../../simulation/tables/behaviour/test-database.ts';
-import { directNetwork, simulatedClient } from '../../simulation/tables/client.ts';
+import { directNetwork, simulatedClients } from '../../simulation/tables/client.ts';
 
 const KEY = { pk: 'a', sk: 's' };
 const RANDOM = { bytes: (count: number) => new Uint8Array(count) };
@@ -20,9 +20,9 @@ function heldDocument(): DocumentTable {
       return { cancel: () => {} };
     },
   };
-  const client = simulatedClient(tables.database, directNetwork);
+  const { documentClient } = simulatedClients(tables.database, directNetwork);
   const options = { scheduler: scheduler as Scheduler, random: RANDOM };
-  return new DocumentTable(client, TABLE, options);
+  return new DocumentTable(documentClient, TABLE, options);
 }
 
 test('a write of a document that a transaction locks is repeated after a pause', async () => {

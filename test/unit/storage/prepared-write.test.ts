@@ -4,7 +4,7 @@ import { UnitMeter } from '../../../shared/storage/dynamodb/capacity-meter.ts';
 import { type PreparedWrite, run } from '../../../shared/storage/dynamodb/prepared-write.ts';
 import { Table, type Write } from '../../../shared/storage/dynamodb/table.ts';
 import { key, TABLE, TestDatabase } from '../../simulation/tables/behaviour/test-database.ts';
-import { directNetwork, simulatedClient } from '../../simulation/tables/client.ts';
+import { directNetwork, simulatedClients } from '../../simulation/tables/client.ts';
 import { tableOptions } from '../../support/start-broker.ts';
 
 const ABSENT = { ConditionExpression: 'attribute_not_exists(pk)' };
@@ -12,7 +12,7 @@ const ABSENT = { ConditionExpression: 'attribute_not_exists(pk)' };
 function startTable() {
   const database = new TestDatabase();
   const meter = new UnitMeter();
-  const client = simulatedClient(database.database, directNetwork);
+  const { client } = simulatedClients(database.database, directNetwork);
   return { database, meter, table: new Table(client, TABLE, tableOptions(meter)) };
 }
 

@@ -1,76 +1,112 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { ensureTables } from '../../../../local/tables.ts';
-import { DocumentTable } from '../../../../shared/storage/dynamodb/document-table.ts';
-import { engineClient, tableOptions } from '../../../support/start-broker.ts';
-import { directNetwork, simulatedClient } from '../client.ts';
+import { engineClient } from '../../../support/start-broker.ts';
+import { directNetwork, simulatedClients } from '../client.ts';
 import { TestDatabase } from './test-database.ts';
 
-/** Compares tables of documents over the simulated database and over the database engine of the tests. */
+/** Compares the simulated document client with the SDK's, over the database engine of the tests. */
 
-const Key = { pk: 'a', sk: 's' };
-const STORED = {
-  ...Key,
+const DOCUMENT = {
+  pk: 'a',
+  sk: 's',
   words: 'x',
   count5: 5,
   isTrue: false,
   absent: null,
-  parts: [1, { inner: 'x' }],
+  leftOut: undefined,
+  parts: [1, { inner: 'x', left: undefined }],
   raw: new Uint8Array([1, 2]),
 };
-/** Members that are undefined are not stored. */
-const DOCUMENT = { ...STORED, leftOut: undefined, parts: [1, { inner: 'x', left: undefined }] };
 
 const TableName = 'documents-of-a-test';
+const Key = { pk: 'a', sk: 's' };
 
-/** Uses everything that the table can do; returns the answers. */
-async function useAll(client: DynamoDBClient): Promise<readonly unknown[]> {
-  const table = new DocumentTable(client, TableName, tableOptions());
-  const seen: unknown[] = [await table.get(Key)];
-  await table.put(DOCUMENT);
-  const stored = await table.get(Key);
-  assert.deepEqual({ ...stored, raw: Uint8Array.from(stored?.['raw'] as Uint8Array) }, STORED);
-  seen.push(
-    stored,
-    await table.update(Key, {
-      UpdateExpression: 'SET #walk = :state REMOVE absent',
-      ExpressionAttributeNames: { '#walk': 'walk' },
-      ExpressionAttributeValues: { ':state': { beganAt: 1, after: undefined } },
-      ReturnValues: 'ALL_OLD',
-    }),
-  );
-  const writes = [
-    { Put: { TableName, Item: { ...Key, sk: 't', n: 0 } } },
-    {
-      Update: {
+/** Sends each kind of document command that storage uses; returns the answers. */
+async function sendAll(client: DynamoDBDocumentClient): Promise<readonly unknown[]> {
+  const seen: unknown[] = [];
+  const keep = ({
+    $metadata: _,
+    ConsumedCapacity: __,
+    ...answer
+  }: { $metadata: object } & object & {
+      ConsumedCapacity?: unknown;
+    }) => seen.push(answer);
+  keep(await client.send(new PutCommand({ TableName, Item: DOCUMENT })));
+  keep(await client.send(new GetCommand({ TableName, Key, ConsistentRead: true })));
+  keep(
+    await client.send(
+      new UpdateCommand({
         TableName,
         Key,
-        UpdateExpression: 'SET words = :words',
-        ConditionExpression: 'walk = :state',
-        ExpressionAttributeValues: { ':words': 'y', ':state': { beganAt: 1 } },
-      },
-    },
-  ];
-  seen.push(await table.transact(writes));
-  for await (const document of table.all('a')) seen.push(document);
-  for await (const document of table.allStale('a', undefined, Key.sk)) seen.push(document);
-  seen.push(await table.range('a', { from: 's', to: 's' }, 1));
-  const condition = {
+        UpdateExpression: 'SET #walk = :state REMOVE absent',
+        ExpressionAttributeNames: { '#walk': 'walk' },
+        ExpressionAttributeValues: { ':state': { beganAt: 1, after: undefined } },
+        ReturnValues: 'ALL_OLD',
+      }),
+    ),
+  );
+  keep(
+    await client.send(
+      new TransactWriteCommand({
+        TransactItems: [
+          { Put: { TableName, Item: { ...Key, sk: 't', n: 0 } } },
+          {
+            Update: {
+              TableName,
+              Key,
+              UpdateExpression: 'SET words = :words',
+              ConditionExpression: 'walk = :state',
+              ExpressionAttributeValues: { ':words': 'y', ':state': { beganAt: 1 } },
+            },
+          },
+        ],
+      }),
+    ),
+  );
+  const query = {
+    TableName,
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': 'a' },
+    ConsistentRead: true,
+  };
+  keep(await client.send(new QueryCommand({ ...query, Limit: 1 })));
+  keep(await client.send(new QueryCommand({ ...query, ExclusiveStartKey: Key })));
+  keep(await client.send(new DeleteCommand({ TableName, Key, ReturnValues: 'ALL_OLD' })));
+  keep(await client.send(new GetCommand({ TableName, Key, ConsistentRead: true })));
+  const refused = new DeleteCommand({
+    TableName,
+    Key: { ...Key, sk: 't' },
     ConditionExpression: 'n = :n',
     ExpressionAttributeValues: { ':n': 1 },
-  };
-  seen.push(await table.delete({ ...Key, sk: 't' }, condition));
-  seen.push(await table.delete(Key, { ReturnValues: 'ALL_OLD' }));
-  seen.push(await table.get(Key));
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  });
+  await assert.rejects(client.send(refused), ({ Item }: { Item?: unknown }) => {
+    seen.push(Item);
+    return true;
+  });
   return seen;
 }
 
-test('documents are stored and found alike in the simulated database and in the engine', async (t) => {
+function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+}
+
+test('the simulated document client answers like the document client of the SDK', async (t) => {
   const engine = engineClient();
   t.after(() => engine.destroy());
   await ensureTables(engine, { entities: TableName, messages: TableName });
-  const simulated = simulatedClient(new TestDatabase().database, directNetwork);
+  const { documentClient } = simulatedClients(new TestDatabase().database, directNetwork);
 
-  assert.deepEqual(await useAll(simulated), await useAll(engine));
+  assert.deepEqual(await sendAll(documentClient), await sendAll(documentsOf(engine)));
 });

@@ -8,7 +8,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { WriteTries } from '../../../../shared/storage/dynamodb/write-tries.ts';
-import { type Network, type NetworkRequest, simulatedClient } from '../client.ts';
+import { type Network, type NetworkRequest, simulatedClients } from '../client.ts';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 
 /** The result of a try: its answer is lost, it never arrives, arrives late, is answered, or fails. */
@@ -54,7 +54,7 @@ class TestNetwork implements Network {
 function start(options: { maxAttempts?: number } = {}) {
   const tables = new TestDatabase();
   const network = new TestNetwork();
-  return { tables, network, client: simulatedClient(tables.database, network, options) };
+  return { tables, network, ...simulatedClients(tables.database, network, options) };
 }
 
 const count = {

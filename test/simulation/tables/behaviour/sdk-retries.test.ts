@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { type Network, simulatedClient } from '../client.ts';
+import { type Network, simulatedClients } from '../client.ts';
 import { key, TABLE, TestDatabase } from './test-database.ts';
 
 /**
@@ -108,7 +108,7 @@ function simulated(failure: Failure, isFailing: (number: number) => boolean) {
     random: () => FRACTION,
   };
   const { database } = new TestDatabase();
-  return simulatedClient(database, network, { maxAttempts: ATTEMPTS_MAX });
+  return simulatedClients(database, network, { maxAttempts: ATTEMPTS_MAX }).client;
 }
 
 for (const failure of FAILURES) {

@@ -1,6 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DOCUMENT_COMMANDS } from '../client.ts';
+import { marshallRequest } from '../marshalling.ts';
 import { shapesOf } from './shapes.ts';
 
 /**
@@ -12,29 +15,28 @@ interface Command {
   readonly input: { readonly ReturnConsumedCapacity?: string };
 }
 
+interface Sender {
+  send(command: Command, ...rest: unknown[]): unknown;
+}
+
 const folder = process.env['DYNABUS_SHAPES'];
 if (folder === undefined) throw new Error('DYNABUS_SHAPES names the folder to write shapes to.');
 const file = join(folder, `${process.pid}.jsonl`);
 const known = new Set<string>();
 
-type Send = (this: object, command: Command, ...rest: unknown[]) => unknown;
+record(DynamoDBClient.prototype as unknown as Sender, ({ constructor: { name }, input }) =>
+  shapesOf(name, input),
+);
+record(DynamoDBDocumentClient.prototype as unknown as Sender, ({ constructor: { name }, input }) =>
+  shapesOf(DOCUMENT_COMMANDS[name] ?? name, marshallRequest(input)),
+);
 
-const { prototype } = DynamoDBClient as unknown as { readonly prototype: { send: Send } };
-const sendOfSdk = recorded(prototype.send);
-Object.defineProperty(prototype, 'send', {
-  get: () => sendOfSdk,
-  // The product's clients have a function of their own.
-  set(send: Send) {
-    Object.defineProperty(this, 'send', { value: recorded(send) });
-  },
-});
-
-function recorded(send: Send): Send {
-  return function (command, ...rest) {
-    const { input } = command;
+function record(sender: Sender, shapesIn: (command: Command) => readonly object[]): void {
+  const { send } = sender;
+  sender.send = function (this: Sender, command, ...rest) {
     // Requests of storage ask for the consumed capacity; requests of the tests do not.
-    if (input.ReturnConsumedCapacity !== undefined) {
-      for (const shape of shapesOf(command.constructor.name, input)) {
+    if (command.input.ReturnConsumedCapacity !== undefined) {
+      for (const shape of shapesIn(command)) {
         const line = JSON.stringify(shape);
         if (known.has(line)) continue;
         known.add(line);

@@ -1,7 +1,7 @@
 import * as dynamodb from '@aws-sdk/client-dynamodb';
 import { ensureTables } from '../../../../local/tables.ts';
 import { LoadRandom } from '../../../support/load-random.ts';
-import { directNetwork, simulatedClient } from '../client.ts';
+import { directNetwork, simulatedClients } from '../client.ts';
 import type { Shape } from '../corpus/shapes.ts';
 import { type Item, SimulatedDatabase } from '../database.ts';
 import { type Outcome, outcomeOf, plainItem } from './outcomes.ts';
@@ -26,7 +26,7 @@ export class Pair {
     staleMsMax: 0,
     throttles: false,
   });
-  readonly #simulated = simulatedClient(this.#database, directNetwork, { maxAttempts: 1 });
+  readonly #simulated = simulatedClients(this.#database, directNetwork, { maxAttempts: 1 }).client;
   readonly #engine: Client;
   readonly #tables: readonly [string, string];
   readonly #requests: RandomRequests;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import { ENGINE_KINDS } from '../../../../../local/engine/engine-recipes.ts';
 import { ensureTables } from '../../../../../local/tables.ts';
-import { directNetwork, simulatedClient } from '../../client.ts';
+import { directNetwork, simulatedClients } from '../../client.ts';
 import { SimulatedDatabase } from '../../database.ts';
 import { areAlike, EDGE_DEVIATIONS } from '../deviations.ts';
 import { engineEndpoint, onceClient, whyMissing } from '../engines.ts';
@@ -45,7 +45,7 @@ function simulated(): Client {
     random: () => 0,
     throttles: false,
   });
-  return simulatedClient(database, directNetwork, { maxAttempts: 1 });
+  return simulatedClients(database, directNetwork, { maxAttempts: 1 }).client;
 }
 
 async function outcomeAt({ before, request }: Edge, client: Client): Promise<Outcome> {
