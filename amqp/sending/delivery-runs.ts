@@ -1,6 +1,8 @@
 import { SHARED_SEND_MESSAGES_MAX } from '../../shared/broker/group-commit/sends.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
+import { BATCH_FORMAT } from '../messages/read-message.ts';
 
 /** A delivery with its decoded messages. */
 export interface ReadDelivery {
@@ -24,4 +26,9 @@ export function runsOf(read: readonly ReadDelivery[]): readonly Run[] {
     else runs.push({ deliveries: [one], isShared });
   }
   return runs;
+}
+
+/** Returns the bytes for which a delivery counts in a turn of decoding. */
+export function turnBytesOf({ payload, format }: IncomingDelivery): number {
+  return payload.byteLength * (format === BATCH_FORMAT ? BUDGETS.delivery.batchBytesPerByte : 1);
 }

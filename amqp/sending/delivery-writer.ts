@@ -10,24 +10,18 @@ import { resultOf } from '../../shared/domain/result-of.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { settleAdjacent } from '../endpoint/settle-adjacent.ts';
-import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
+import { readDelivery } from '../messages/read-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED, type Outcome } from '../wire/states.ts';
 import type { DecodedAccount } from './decoded-budget.ts';
-import { type ReadDelivery, type Run, runsOf } from './delivery-runs.ts';
+import { type ReadDelivery, type Run, runsOf, turnBytesOf } from './delivery-runs.ts';
+import { SendsUnderWay } from './sends-under-way.ts';
 
-/** The most deliveries, and bytes, that are decoded together. */
-const GROUP_MAX = 100;
-const GROUP_BYTES_MAX = 512 * 1024;
 /** The pause between two tries to store a presettled delivery while the process is out of memory. */
 const BUSY_PAUSE_MS = { first: 100, most: 5000 };
-const {
-  heldPerByte: HELD_PER_BYTE,
-  turnBytes: TURN_BYTES,
-  batchBytesPerByte: BATCH_BYTES_PER_BYTE,
-} = BUDGETS.delivery;
+const { heldPerByte: HELD_PER_BYTE, turnBytes: TURN_BYTES } = BUDGETS.delivery;
 
 /** The entity that messages of a link are sent to. */
 export interface DeliveryWriterOptions {
@@ -63,8 +57,7 @@ export class DeliveryWriter {
   /** The enlistments of transactional deliveries without an outcome. */
   readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
   #isRunning = false;
-  /** The sends under way, each until its outcomes are reported. */
-  readonly #sends = new Set<Promise<void>>();
+  readonly #sends = new SendsUnderWay();
 
   constructor(
     context: ClientContext,
@@ -98,10 +91,15 @@ export class DeliveryWriter {
     let isAlone = false;
     let busyMs = BUSY_PAUSE_MS.first;
     while (this.#pending.length > 0) {
-      const next = await this.#storeNext(await decodedBudget.open(isAlone));
-      isAlone = next !== 'group';
-      if (next === 'later') await pause(dependencies.scheduler, busyMs);
-      busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
+      const [next] = this.#pending;
+      if (next !== undefined && !this.#sends.hasRoomFor(next)) {
+        await this.#sends.any();
+        continue;
+      }
+      const how = await this.#storeNext(await decodedBudget.open(isAlone));
+      isAlone = how !== 'group';
+      if (how === 'later') await pause(dependencies.scheduler, busyMs);
+      busyMs = how === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
     }
     this.#isRunning = false;
   }
@@ -147,8 +145,10 @@ export class DeliveryWriter {
   async #readGroup(decoded: DecodedAccount): Promise<Group> {
     const read: ReadDelivery[] = [];
     let bytes = 0;
-    for (let count = 0; count < (decoded.isAlone ? 1 : GROUP_MAX); count++) {
-      const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : GROUP_BYTES_MAX - bytes;
+    const room = this.#sends.room;
+    const most = decoded.isAlone ? 1 : room.deliveries;
+    for (let count = 0; count < most; count++) {
+      const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : room.bytes - bytes;
       const delivery = await this.#nextDelivery(bytesMax);
       if (delivery === undefined) break;
       bytes += delivery.payload.byteLength;
@@ -214,9 +214,8 @@ export class DeliveryWriter {
       );
       return [];
     }
-    if (!isShared) await Promise.all(this.#sends);
-    const send = this.#send(deliveries).finally(() => this.#sends.delete(send));
-    this.#sends.add(send);
+    if (!isShared) await this.#sends.all();
+    const send = this.#sends.add(deliveries, this.#send(deliveries));
     if (!isShared) await send;
     return [send];
   }
@@ -273,11 +272,6 @@ export class DeliveryWriter {
   #rejected(error: unknown): Outcome {
     return rejection(this.#context.dependencies, error, this.#path.name);
   }
-}
-
-/** Returns the bytes for which a delivery counts in a turn of decoding. */
-function turnBytesOf({ payload, format }: IncomingDelivery): number {
-  return payload.byteLength * (format === BATCH_FORMAT ? BATCH_BYTES_PER_BYTE : 1);
 }
 
 /** Returns how to retry a delivery that did not fit into memory; undefined = it is refused. */

@@ -105,9 +105,9 @@ class Lane<Request, Outcome> {
   readonly #underWay = new Set<Group<Request, Outcome>>();
   /** When the first of the waiting calls arrived, monotonic ms. */
   #arrivedAt = 0;
-  /** How many callers the last group had, and the one before it: its callers may have come back since. */
+  /** How many callers the last group had, and how many there were with those that came while it was under way. */
   #lastCallers = 1;
-  #callersBefore = 1;
+  #allCallers = 1;
   /** How long the last group took, ms, and when it ended, monotonic ms. */
   #lastMs = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -159,7 +159,7 @@ class Lane<Request, Outcome> {
     const readyAt = Math.max(this.#arrivedAt, this.#endedAt);
     const hadCompany = this.#lastCallers > 1 && readyAt - this.#endedAt <= GATHER_MS_MAX;
     if (!hadCompany) return readyAt;
-    const areMissing = this.#waiting.length < Math.max(this.#lastCallers, this.#callersBefore);
+    const areMissing = this.#waiting.length < this.#allCallers;
     const gatherMs = areMissing ? this.#grouping.patience * this.#lastMs : 0;
     this.#beforeLinger ??= this.#waiting.length;
     return readyAt + Math.max(Math.min(GATHER_MS_MAX, gatherMs), this.#lingerMs);
@@ -220,8 +220,8 @@ class Lane<Request, Outcome> {
 
   #end(group: Group<Request, Outcome>, unanswered: readonly Call<Request, Outcome>[]): void {
     this.#underWay.delete(group);
-    this.#callersBefore = this.#lastCallers;
     this.#lastCallers = group.calls.length;
+    this.#allCallers = this.#lastCallers + this.#waiting.length;
     this.#endedAt = this.#scheduler.now();
     this.#lastMs = this.#endedAt - group.beganAt;
     const keepComing = this.#lastCallers > 1 && this.#waiting.length > 0;

@@ -170,12 +170,13 @@ interface Claims {
 
 /**
  * Peek-lock. It reads payloads while it locks, unless other processes were faster lately: then it locks first, so that
- * only the winner of a race reads them.
+ * only the winner of a race reads them. In a session it locks first too.
  */
 async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request, now } = receive;
   const tag = newTag(context, request.rules);
-  const isCalm = context.spread.widthOf(logName(log)) === 1;
+  const isInSession = request.rules.session !== undefined;
+  const isCalm = !isInSession && context.spread.widthOf(logName(log)) === 1;
   const reading = isCalm ? resultOf(loadClaimed(receive, targets)) : undefined;
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const lockedUntil = lockEnd(request, inTurn.now);

@@ -51,6 +51,8 @@ test('#P4 a receive from a busy partitioned queue writes the same as from a plai
     for (let i = 0; i < PARTITIONS; i++) expectStatus(await broker.sendBatch(path, SMALL), 201);
   }
   for (const max of [100, 1]) {
+    // What the process remembers of the last scan would save a read.
+    broker.time.skip(250);
     const plain = await broker.units(() => broker.peekLockMany('q', max));
     const partitioned = await broker.units(() => broker.peekLockMany('p', max));
     t.diagnostic(`${max}: ${JSON.stringify({ plain, partitioned })}`);
