@@ -4,6 +4,7 @@ import {
   type NamespaceSettings,
 } from '../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../shared/app/compose-sweep.ts';
+import { createGroupedBroker } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
@@ -41,7 +42,10 @@ export interface Composition {
 
 /** Composes all routes, management and the sweep of one namespace. */
 export function compose(settings: ComposeSettings): Composition {
-  const dependencies = httpDependencies(composeDependencies(settings), settings);
+  const dependencies = httpDependencies(
+    composeDependencies(settings, createGroupedBroker),
+    settings,
+  );
   const { clock, random, documents, namespace, entities } = dependencies;
   const management = new Management({
     entities,

@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { NamespaceKeys } from '../auth/namespace-keys.ts';
 import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
 import { TokenCache } from '../auth/token-cache.ts';
-import { createBroker } from '../broker/create-broker.ts';
+import { type CreateBroker, createBroker } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
@@ -111,8 +111,14 @@ const DUE_KNOWN_MS = 1000;
 /** The rule that every namespace has (semantics K5). */
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
-/** Composes broker and storage without management, as a function for messages needs them. */
-export function composeDependencies(settings: NamespaceSettings): ComposedDependencies {
+/**
+ * Composes broker and storage without management. `create` = `createGroupedBroker` in a process that serves many
+ * clients at once; absent = for a function, which serves one request at a time.
+ */
+export function composeDependencies(
+  settings: NamespaceSettings,
+  create: CreateBroker = createBroker,
+): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
@@ -137,7 +143,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     ...stores,
     ages,
     scheduler,
-    broker: createBroker({ ...brokerDependencies, scheduler, background: context.background }),
+    broker: create({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootKeys(settings.rootKey),

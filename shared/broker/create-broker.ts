@@ -2,14 +2,11 @@ import { bindAll } from '../domain/bind-all.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { Broker } from './broker.ts';
 import type { BrokerDependencies } from './dependencies.ts';
-import { groupedClaim } from './group-commit/claims.ts';
-import { groupedStore } from './group-commit/sends.ts';
-import { groupedSettlements } from './group-commit/settlements.ts';
 import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
 import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
 import { peek } from './receive/peek.ts';
 import { receive } from './receive/receive.ts';
-import { send } from './send/send.ts';
+import { type StoreSend, send, storeMessages } from './send/send.ts';
 import {
   acceptSession,
   listSessions,
@@ -41,25 +38,22 @@ const VERBS = {
   purge,
 };
 
-/** What group commit needs besides the dependencies of the operations. */
-export interface GroupingDependencies extends BrokerDependencies {
+/** What a broker is created from. */
+export interface BrokerParts extends BrokerDependencies {
   readonly scheduler: Scheduler;
   /** Runs work that no caller waits for. */
   readonly background: (work: () => Promise<void>) => void;
 }
 
-/**
- * Binds the operations of the broker to their dependencies, and joins sends, receives, settlements and renewals that
- * arrive together in one process (docs/decisions/0026-group-commit.md).
- */
-export function createBroker(ungrouped: GroupingDependencies): Broker {
-  const messages = { ...ungrouped.messages, claim: groupedClaim(ungrouped) };
-  const dependencies = { ...ungrouped, messages };
-  const broker = bindAll(dependencies, VERBS);
-  const storeSend = groupedStore(dependencies);
+/** Creates a broker from its parts. */
+export type CreateBroker = (parts: BrokerParts) => Broker;
+
+/** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */
+export function createBroker(dependencies: BrokerDependencies): Broker {
+  const storeSend: StoreSend = (accepted) =>
+    storeMessages(dependencies, accepted, dependencies.clock.now());
   return {
-    ...broker,
-    ...groupedSettlements(ungrouped.scheduler, broker),
+    ...bindAll(dependencies, VERBS),
     send: (...call) => send(dependencies, storeSend, ...call),
   };
 }

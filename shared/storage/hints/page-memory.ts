@@ -18,13 +18,19 @@ export interface Page {
   readonly readAt: Instant;
 }
 
+/** A remembered page: its blocks by sort key, in order. */
+interface Remembered extends Omit<Page, 'blocks'> {
+  readonly blocks: Map<string, Block>;
+  readonly last: string;
+}
+
 /**
  * The blocks that the last scan of a log read, with what this process has changed since. The next receive chooses
  * among their other messages without a read. It is only a hint: the condition of each claim decides, and what another
  * process puts back in front is noticed a quarter of a second late. It is not used while other processes are faster.
  */
 export class PageMemory {
-  readonly #pages = new BoundedMap<string, Page>(LOGS_MAX);
+  readonly #pages = new BoundedMap<string, Remembered>(LOGS_MAX);
   readonly #ages: AgeClock;
 
   constructor(ages: AgeClock) {
@@ -32,23 +38,26 @@ export class PageMemory {
   }
 
   /** Keeps what a scan read, unless it is too much, or holds changed properties, which may be large. */
-  keep(log: string, page: Page): void {
-    const { blocks } = page;
+  keep(log: string, { from, blocks, readAt }: Page): void {
     const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
     const isSmall = blocks.length <= BLOCKS_MAX && bytes <= BYTES_MAX && blocks.every(isPlain);
-    if (isSmall && blocks.length > 0) this.#pages.set(log, page);
-    else this.#pages.delete(log);
+    const last = blocks.at(-1);
+    if (isSmall && last !== undefined) {
+      const byKey = new Map(blocks.map((block) => [sortKeyOf(block), block]));
+      this.#pages.set(log, { from, blocks: byKey, last: sortKeyOf(last), readAt });
+    } else this.drop(log);
   }
 
   /** The remembered blocks from a sort key on; undefined if they are not known. */
   find(log: string, from: string): Page | undefined {
     const page = this.#pages.get(log);
     if (page === undefined || from < page.from) return undefined;
-    if (this.#ages.since(page.readAt) < KEPT_MS) {
-      return { ...page, from, blocks: page.blocks.filter((block) => sortKeyOf(block) >= from) };
+    if (this.#ages.since(page.readAt) >= KEPT_MS) {
+      this.drop(log);
+      return undefined;
     }
-    this.#pages.delete(log);
-    return undefined;
+    const blocks = [...page.blocks].flatMap(([key, block]) => (key < from ? [] : [block]));
+    return { from, blocks, readAt: page.readAt };
   }
 
   drop(log: string): void {
@@ -57,31 +66,31 @@ export class PageMemory {
 
   /** Forgets the blocks of a log if one arrived among them. */
   dropAt(log: string, sortKey: string): void {
-    const last = this.#pages.get(log)?.blocks.at(-1);
-    if (last !== undefined && sortKey <= sortKeyOf(last)) this.#pages.delete(log);
+    const page = this.#pages.get(log);
+    if (page !== undefined && sortKey <= page.last) this.drop(log);
   }
 
   /** Notes blocks as they are after this process has locked messages of them. */
-  noteLocked(log: string, blocks: readonly Block[]): void {
-    const changed = new Map(blocks.map((block) => [sortKeyOf(block), block]));
-    this.#change(log, (block) => changed.get(sortKeyOf(block)) ?? block);
+  noteLocked(log: string, changed: readonly Block[]): void {
+    const blocks = this.#pages.get(log)?.blocks;
+    for (const block of changed) {
+      const key = sortKeyOf(block);
+      if (blocks?.has(key)) blocks.set(key, block);
+    }
   }
 
-  /** Notes which slots of a block are left after this process has removed messages of it. */
+  /**
+   * Notes which slots of a block are left after this process has removed messages of it. A block without any is deleted
+   * by whoever emptied it.
+   */
   noteLeft(log: string, changed: Block, hasSlot: (slot: number) => boolean): void {
-    this.#change(log, (block) =>
-      sortKeyOf(block) === sortKeyOf(changed)
-        ? { ...block, slots: new Map([...block.slots].filter(([slot]) => hasSlot(slot))) }
-        : block,
-    );
-  }
-
-  /** Changes blocks; one without messages left is deleted by whoever emptied it. */
-  #change(log: string, change: (block: Block) => Block): void {
-    const page = this.#pages.get(log);
-    if (page === undefined) return;
-    const blocks = page.blocks.map(change).filter(({ slots }) => slots.size > 0);
-    this.#pages.set(log, { ...page, blocks });
+    const blocks = this.#pages.get(log)?.blocks;
+    const key = sortKeyOf(changed);
+    const block = blocks?.get(key);
+    if (blocks === undefined || block === undefined) return;
+    const slots = new Map([...block.slots].filter(([slot]) => hasSlot(slot)));
+    if (slots.size > 0) blocks.set(key, { ...block, slots });
+    else blocks.delete(key);
   }
 }
 

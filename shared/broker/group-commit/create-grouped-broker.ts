@@ -1,0 +1,22 @@
+import type { Broker } from '../broker.ts';
+import { type BrokerParts, createBroker } from '../create-broker.ts';
+import { send } from '../send/send.ts';
+import { groupedClaim } from './claims.ts';
+import { groupedStore } from './sends.ts';
+import { groupedSettlements } from './settlements.ts';
+
+/**
+ * Creates a broker for a process that serves many clients at once: sends, receives, settlements and renewals that
+ * arrive together share requests to the database (docs/decisions/0026-group-commit.md).
+ */
+export function createGroupedBroker(ungrouped: BrokerParts): Broker {
+  const messages = { ...ungrouped.messages, claim: groupedClaim(ungrouped) };
+  const dependencies = { ...ungrouped, messages };
+  const broker = createBroker(dependencies);
+  const storeSend = groupedStore(dependencies);
+  return {
+    ...broker,
+    ...groupedSettlements(ungrouped.scheduler, broker),
+    send: (...call) => send(dependencies, storeSend, ...call),
+  };
+}
