@@ -16,7 +16,7 @@ import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED, type Outcome } from '../wire/states.ts';
 import type { DecodedAccount } from './decoded-budget.ts';
-import { type ReadDelivery, type Run, runsOf, turnBytesOf } from './delivery-runs.ts';
+import { type ReadDelivery, turnBytesOf } from './read-delivery.ts';
 import { SendsUnderWay } from './sends-under-way.ts';
 
 /** The pause between two tries to store a presettled delivery while the process is out of memory. */
@@ -128,10 +128,11 @@ export class DeliveryWriter {
         if (enlistment === undefined) outsideTransactions.push(one);
         else await this.#enlist(one, enlistment);
       }
-      for (const run of runsOf(outsideTransactions)) sends.push(...(await this.#begin(run)));
+      sends.push(...(await this.#begin(outsideTransactions)));
       return next;
     } finally {
-      this.#context.background(() => Promise.all(sends).then(() => decoded.close()));
+      const stored = Promise.all(sends).then(() => {});
+      this.#context.background(() => stored.finally(() => decoded.close()));
     }
   }
 
@@ -203,10 +204,10 @@ export class DeliveryWriter {
   }
 
   /** Begins to store deliveries, in order; returns the promises of what is still under way. */
-  async #begin({ deliveries, isShared }: Run): Promise<readonly Promise<void>[]> {
-    const { authorization } = this.#context;
+  async #begin(deliveries: readonly ReadDelivery[]): Promise<readonly Promise<void>[]> {
+    if (deliveries.length === 0) return [];
     try {
-      await authorization.require(this.#pathname, this.#path, ['Send']);
+      await this.#context.authorization.require(this.#pathname, this.#path, ['Send']);
     } catch (error) {
       this.#refuse(
         deliveries.map(({ delivery }) => delivery),
@@ -214,10 +215,7 @@ export class DeliveryWriter {
       );
       return [];
     }
-    if (!isShared) await this.#sends.all();
-    const send = this.#sends.add(deliveries, this.#send(deliveries));
-    if (!isShared) await send;
-    return [send];
+    return [this.#sends.add(deliveries, this.#send(deliveries))];
   }
 
   /** Sends deliveries, which the broker stores together if it can, and reports the outcome of each. */

@@ -1,5 +1,5 @@
 import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
-import type { ReadDelivery } from './delivery-runs.ts';
+import type { ReadDelivery } from './read-delivery.ts';
 
 /** The most deliveries of a link, and their bytes, that are decoded and sent at once. One alone may be larger. */
 const DELIVERIES_MAX = 100;
@@ -41,10 +41,5 @@ export class SendsUnderWay {
   /** Resolves when one of them has ended. */
   async any(): Promise<void> {
     await Promise.race(this.#sends);
-  }
-
-  /** Resolves when all of them have ended. */
-  async all(): Promise<void> {
-    await Promise.all(this.#sends);
   }
 }

@@ -184,8 +184,8 @@ export type OperatorAction =
 /** Options of sending. */
 export interface SendOptions {
   /**
-   * Sends with the same object, none of them of more than `SHARED_SEND_MESSAGES_MAX` messages, are stored in the order
-   * of the calls, though none waits for the one before it. Absent = in any order.
+   * Sends with the same object are stored in the order of the calls, though most need not wait until the one before
+   * them is stored. Absent = in any order.
    */
   readonly orderedBy?: object | undefined;
 }

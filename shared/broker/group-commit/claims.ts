@@ -93,6 +93,7 @@ async function claimTogether(
   try {
     messages = await claim(log, deal.request);
   } catch (error) {
+    deal.giveBackAll();
     if (error instanceof MemoryRefused) for (const call of calls) await claimAlone(claim, call);
     else for (const call of calls) call.reject(error);
     return [];
@@ -107,7 +108,7 @@ async function claimTogether(
   const unserved: ClaimCall[] = [];
   for (const [i, call] of calls.entries()) {
     const hand = hands[i] ?? [];
-    if (hand.length > 0 || messages.length === 0) call.resolve(hand);
+    if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);
     else unserved.push(call);
   }
   return unserved;

@@ -2,6 +2,7 @@ import type { Broker } from '../broker.ts';
 import { type BrokerParts, createBroker } from '../create-broker.ts';
 import { send } from '../send/send.ts';
 import { groupedClaim } from './claims.ts';
+import { SendOrder } from './send-order.ts';
 import { groupedStore } from './sends.ts';
 import { groupedSettlements } from './settlements.ts';
 
@@ -13,10 +14,17 @@ export function createGroupedBroker(ungrouped: BrokerParts): Broker {
   const messages = { ...ungrouped.messages, claim: groupedClaim(ungrouped) };
   const dependencies = { ...ungrouped, messages };
   const broker = createBroker(dependencies);
-  const storeSend = groupedStore(dependencies);
+  const store = groupedStore(dependencies);
+  const order = new SendOrder();
   return {
     ...broker,
     ...groupedSettlements(ungrouped.scheduler, broker),
-    send: (...call) => send(dependencies, storeSend, ...call),
+    send: (...call) => {
+      const [, , { orderedBy } = {}] = call;
+      if (orderedBy === undefined) return send(dependencies, store, ...call);
+      return order.run(orderedBy, (turn) =>
+        send(dependencies, (...accepted) => store(...accepted, turn), ...call),
+      );
+    },
   };
 }

@@ -23,6 +23,8 @@ interface Seat {
   /** Of the blocks from which it takes messages: as passed to `take`. */
   bytes: number;
   answerBytes: number;
+  /** Whether the caller may take no more, because it got messages of other partitions meanwhile. */
+  isServed: boolean;
 }
 
 /**
@@ -51,6 +53,7 @@ export class Deal {
       planned: 0,
       bytes: 0,
       answerBytes: 0,
+      isServed: false,
     }));
   }
 
@@ -81,6 +84,16 @@ export class Deal {
       },
       isWanted: () => requests.some(isWanted),
     };
+  }
+
+  /** Whether a caller, by its index, has got all it may take of several partitions. */
+  isServed(index: number): boolean {
+    return this.#seats[index]?.isServed === true;
+  }
+
+  /** Gives back what was planned, because the claim failed. */
+  giveBackAll(): void {
+    this.#clear();
   }
 
   /** Whether there were messages, and none of them could be planned for any caller. */
@@ -139,6 +152,7 @@ export class Deal {
   #plan(messages: number, bytes: number, answerBytes: number): number {
     const shares = new Map<Seat, number>();
     const hasRoom = (seat: Seat) =>
+      !seat.isServed &&
       seat.planned + (shares.get(seat) ?? 0) < seat.request.maxMessages &&
       isWanted(seat.request) &&
       // All blocks count for each caller, since a lost race may change from which block its messages are.
@@ -151,15 +165,22 @@ export class Deal {
       this.#next = index + 1;
     }
     let planned = 0;
+    let isOfferedAgain = false;
     for (const [seat, share] of shares) {
       const allowed = seat.allowance.take(share, bytes, answerBytes);
+      if (allowed < share && seat.request.allowance !== undefined) {
+        seat.isServed = true;
+        isOfferedAgain = true;
+      }
       if (allowed === 0) continue;
       seat.planned += allowed;
       seat.bytes += bytes;
       seat.answerBytes += answerBytes;
       planned += allowed;
     }
-    return planned;
+    return isOfferedAgain && planned < messages
+      ? planned + this.#plan(messages - planned, bytes, answerBytes)
+      : planned;
   }
 
   /** Holds each caller's memory: its messages are in as many blocks at most, of which each keeps all. */
@@ -183,6 +204,8 @@ export class Deal {
     this.#answerBytes = 0;
     this.#hasLarge = false;
     this.#hasEnded = false;
+    this.#wasRefused = false;
+    this.#wasPlanned = false;
   }
 }
 

@@ -1,4 +1,3 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 
 /** The longest wait for more calls, ms, and only where the last group had several callers. */
@@ -9,9 +8,6 @@ const LINGER_MS = { first: 1, most: 8 };
 const STALLED_MS = 100;
 /** The most groups of one lane under way at once, all but the last one stalled. */
 const GROUPS_AT_ONCE_MAX = 16;
-/** The most lanes whose last group is remembered. A forgotten lane carries out its calls all the same. */
-const LANES_MAX = 10_000;
-
 /** What a group may hold: callers, and messages and bytes of all of them together. A single call may exceed it. */
 export interface GroupLimits {
   readonly calls: number;
@@ -63,11 +59,17 @@ export interface Grouping<Request, Outcome> {
 export class Lanes<Request, Outcome> {
   readonly #scheduler: Scheduler;
   readonly #grouping: Grouping<Request, Outcome>;
-  readonly #lanes = new BoundedMap<string, Lane<Request, Outcome>>(LANES_MAX);
+  /** Those with calls, and for a moment those whose last group had several callers. */
+  readonly #lanes = new Map<string, Lane<Request, Outcome>>();
 
   constructor(scheduler: Scheduler, grouping: Grouping<Request, Outcome>) {
     this.#scheduler = scheduler;
     this.#grouping = grouping;
+  }
+
+  /** How many lanes have calls, or had some a moment ago. */
+  get size(): number {
+    return this.#lanes.size;
   }
 
   /** Adds a call to the next group of a lane; returns its own outcome. */
@@ -79,7 +81,7 @@ export class Lanes<Request, Outcome> {
   ): Promise<Outcome> {
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = new Lane(this.#scheduler, this.#grouping);
+      lane = new Lane(this.#scheduler, this.#grouping, () => this.#lanes.delete(key));
       this.#lanes.set(key, lane);
     }
     const joined = lane;
@@ -105,9 +107,9 @@ class Lane<Request, Outcome> {
   readonly #underWay = new Set<Group<Request, Outcome>>();
   /** When the first of the waiting calls arrived, monotonic ms. */
   #arrivedAt = 0;
-  /** How many callers the last group had, and how many there were with those that came while it was under way. */
+  /** How many callers the last group had, and how many there were with those that came meanwhile. */
   #lastCallers = 1;
-  #allCallers = 1;
+  #expectedCallers = 1;
   /** How long the last group took, ms, and when it ended, monotonic ms. */
   #lastMs = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -117,9 +119,13 @@ class Lane<Request, Outcome> {
   #timer: Timer | undefined;
   #isStarting = false;
 
-  constructor(scheduler: Scheduler, grouping: Grouping<Request, Outcome>) {
+  readonly #onIdle: () => void;
+
+  /** `onIdle` = nothing is left to remember. */
+  constructor(scheduler: Scheduler, grouping: Grouping<Request, Outcome>, onIdle: () => void) {
     this.#scheduler = scheduler;
     this.#grouping = grouping;
+    this.#onIdle = onIdle;
   }
 
   add(call: Call<Request, Outcome>): void {
@@ -144,6 +150,17 @@ class Lane<Request, Outcome> {
     this.#startBy(queueMicrotask);
   }
 
+  /** Whether as much waits as one group takes. */
+  get #isFull(): boolean {
+    const { calls, messages, bytes } = this.#grouping.limits;
+    const total = { messages: 0, bytes: 0 };
+    for (const { size } of this.#waiting) {
+      total.messages += size.messages;
+      total.bytes += size.bytes;
+    }
+    return this.#waiting.length >= calls || total.messages >= messages || total.bytes >= bytes;
+  }
+
   #startBy(defer: (work: () => void) => void): void {
     this.#isStarting = true;
     defer(() => this.#start());
@@ -159,7 +176,8 @@ class Lane<Request, Outcome> {
     const readyAt = Math.max(this.#arrivedAt, this.#endedAt);
     const hadCompany = this.#lastCallers > 1 && readyAt - this.#endedAt <= GATHER_MS_MAX;
     if (!hadCompany) return readyAt;
-    const areMissing = this.#waiting.length < this.#allCallers;
+    if (this.#isFull) return readyAt;
+    const areMissing = this.#waiting.length < this.#expectedCallers;
     const gatherMs = areMissing ? this.#grouping.patience * this.#lastMs : 0;
     this.#beforeLinger ??= this.#waiting.length;
     return readyAt + Math.max(Math.min(GATHER_MS_MAX, gatherMs), this.#lingerMs);
@@ -221,7 +239,7 @@ class Lane<Request, Outcome> {
   #end(group: Group<Request, Outcome>, unanswered: readonly Call<Request, Outcome>[]): void {
     this.#underWay.delete(group);
     this.#lastCallers = group.calls.length;
-    this.#allCallers = this.#lastCallers + this.#waiting.length;
+    this.#expectedCallers = this.#lastCallers + this.#waiting.length;
     this.#endedAt = this.#scheduler.now();
     this.#lastMs = this.#endedAt - group.beganAt;
     const keepComing = this.#lastCallers > 1 && this.#waiting.length > 0;
@@ -233,6 +251,12 @@ class Lane<Request, Outcome> {
     if (unanswered.length > 0) this.#arrivedAt = Number.NEGATIVE_INFINITY;
     this.#waiting.unshift(...unanswered);
     this.#schedule();
+    if (this.#lastCallers > 1) this.#scheduler.after(GATHER_MS_MAX, () => this.#endIfIdle());
+    else this.#endIfIdle();
+  }
+
+  #endIfIdle(): void {
+    if (this.#waiting.length + this.#underWay.size === 0) this.#onIdle();
   }
 }
 

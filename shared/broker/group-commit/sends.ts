@@ -14,9 +14,10 @@ import {
   storesSentMessages,
 } from '../send/send.ts';
 import { type Call, type CallSize, type GroupLimits, Lanes } from './lanes.ts';
+import type { SendTurn } from './send-order.ts';
 
 /** A send of more messages, or bytes, goes alone: it has little to gain from company. */
-export const SHARED_SEND_MESSAGES_MAX = 25;
+const SHARED_MESSAGES_MAX = 25;
 const SHARED_BYTES_MAX = 512 * 1024;
 /** As many messages as three blocks hold, in one write. */
 const LIMITS: GroupLimits = { calls: 100, messages: 100, bytes: SHARED_BYTES_MAX };
@@ -53,7 +54,7 @@ type SendCall = Call<SendRequest, SentNumbers>;
  */
 export function groupedStore(
   dependencies: BrokerDependencies & { readonly scheduler: Scheduler },
-): StoreSend {
+): (...send: [...Parameters<StoreSend>, turn?: SendTurn]) => ReturnType<StoreSend> {
   const { clock, scheduler } = dependencies;
   const lanes = new Lanes<SendRequest, SentNumbers>(scheduler, {
     limits: LIMITS,
@@ -61,17 +62,22 @@ export function groupedStore(
     patience: 0.5,
     carryOut: (calls) => storeGroup(dependencies, calls),
   });
-  return async (accepted, { orderedBy }) => {
+  return async (accepted, { orderedBy }, turn) => {
     const now = clock.now();
     const timing = timingOf(accepted.messages, now);
     const size = sizeOf(accepted, timing);
     const isShared =
       timing !== undefined &&
-      accepted.messages.length <= SHARED_SEND_MESSAGES_MAX &&
+      accepted.messages.length <= SHARED_MESSAGES_MAX &&
       size.bytes <= SHARED_BYTES_MAX &&
       !refusesUnmatched(accepted);
-    if (!isShared) return await storeMessages(dependencies, accepted, now);
-    return await lanes.join(laneOf(accepted, timing), { accepted, timing, now }, size, orderedBy);
+    if (!isShared) {
+      await turn?.othersStored();
+      return await storeMessages(dependencies, accepted, now);
+    }
+    const stored = lanes.join(laneOf(accepted, timing), { accepted, timing, now }, size, orderedBy);
+    turn?.joined();
+    return await stored;
   };
 }
 

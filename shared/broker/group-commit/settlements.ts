@@ -1,4 +1,5 @@
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { LIMITS as SERVICE_LIMITS } from '../../domain/limits.ts';
 import type { Scheduler } from '../../domain/scheduler.ts';
 import type { Broker } from '../broker.ts';
 import { type Call, type GroupLimits, Lanes } from './lanes.ts';
@@ -55,7 +56,9 @@ function groupItems<Item, Outcome>(
     sessionId: string | undefined,
     kind: string,
   ): Promise<readonly Outcome[]> => {
-    if (items.length > JOIN_MAX) return verb(path, items, sessionId);
+    // A session id that is too long is refused, and must not be remembered.
+    const isRefused = sessionId !== undefined && sessionId.length > SERVICE_LIMITS.idLength;
+    if (items.length > JOIN_MAX || isRefused) return verb(path, items, sessionId);
     const key = JSON.stringify([path.key, path.subQueue, sessionId, kind]);
     const work = (all: readonly Item[]) => verb(path, all, sessionId);
     return lanes.join(key, { items, work }, { messages: items.length, bytes: 0 });

@@ -116,6 +116,11 @@ export class Choice {
     return this.#free < maxMessages * width && this.#considered < SPREAD_BLOCKS_MAX;
   }
 
+  /** Whether there are blocks to clean up. */
+  get hasLeftovers(): boolean {
+    return this.#leftovers.length > 0;
+  }
+
   /** Takes in the next block of the log. */
   consider(block: Block): void {
     const sortKey = blockSortKey(block.section, block.sequence);

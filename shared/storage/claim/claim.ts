@@ -185,12 +185,9 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
     return got === undefined ? undefined : { ...got, lockedUntil };
   });
   const claims = taken.filter((claim) => claim !== undefined);
-  context.scanHints.pages.noteLocked(
-    logName(log),
-    claims.map(({ block }) => block),
-  );
+  context.scanHints.pages.noteLocked(logName(log), claims);
   noteLastDeliveries(receive, claims);
-  const early = claims.length === 0 ? undefined : await reading;
+  const early = await reading;
   const isRead = early !== undefined && 'value' in early;
   const loaded = isRead ? early.value : await loadClaimed(receive, claims);
   // A missing payload means that this process was paused so long that another receiver completed the message.

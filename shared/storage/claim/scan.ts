@@ -63,8 +63,10 @@ async function readAndChoose(
   const { scanHints } = context;
   const isSpread = request.rules.session === undefined;
   const width = isSpread ? context.spread.widthOf(name) : 1;
-  const known = width === 1 && hint !== undefined && scanHints.isFresh(hint);
-  const remembered = known ? chooseRemembered(context, log, request, now, hint) : undefined;
+  // A dead letter that was put back looks as it did before, though its properties may have changed.
+  const isRemembered = isSpread && !request.rules.isDeadLetter;
+  const isKnown = isRemembered && width === 1 && hint !== undefined && scanHints.isFresh(hint);
+  const remembered = isKnown ? chooseRemembered(context, log, request, now, hint) : undefined;
   if (remembered !== undefined) return remembered;
   const choice = new Choice(context, log, { ...request, width }, now);
   const from = hint?.skipBefore ?? FIRST_BLOCK;
@@ -82,7 +84,7 @@ async function readAndChoose(
       limit = Math.min(PAGE_MAX, limit * 2);
     }
     const result = choice.result(hint, active);
-    const isKept = isSpread && active.changedAt === undefined && result.leftovers.length === 0;
+    const isKept = isRemembered && active.changedAt === undefined && result.leftovers.length === 0;
     if (isKept) scanHints.pages.keep(name, { from, blocks, readAt: active.beganAt });
     return result;
   } finally {
@@ -102,7 +104,7 @@ function chooseRemembered(
   if (page === undefined) return undefined;
   const choice = new Choice(context, log, { ...request, width: 1 }, now);
   for (const block of page.blocks) choice.consider(block);
-  if (choice.wantsMore) return undefined;
+  if (choice.wantsMore || choice.hasLeftovers) return undefined;
   return choice.result(hint, { beganAt: page.readAt, changedAt: undefined });
 }
 

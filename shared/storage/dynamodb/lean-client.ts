@@ -47,8 +47,8 @@ const UNUSED = ['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectio
  * takes several times as long as printing the request and parsing the answer. Here one chain serves all
  * commands of a class, and the endpoint is found once. Retries, signatures, timeouts and errors are the SDK's.
  *
- * Send commands without options. Middleware of a single command runs in each try, around the step that parses
- * the answer.
+ * A command with options, such as a signal that aborts it, is sent as the SDK does. Middleware of a single command runs
+ * in each try, around the step that parses the answer.
  */
 export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...configuration, streamCollector: collect });
@@ -66,7 +66,9 @@ export function createLeanClient(configuration: DynamoDBClientConfig): DynamoDBC
     { step: 'deserialize', priority: 'high', name: 'middlewareOfCommand' },
   );
   const chains = new Chains(client);
-  const send = async (command: Command) => {
+  const sendWith = client.send.bind(client) as (command: Command, options: object) => unknown;
+  const send = async (command: Command, options?: object) => {
+    if (options !== undefined) return await sendWith(command, options);
     const { output } = await chains.of(command)({ input: command.input, command });
     return output;
   };

@@ -37,7 +37,7 @@ export class PageMemory {
     this.#ages = ages;
   }
 
-  /** Keeps what a scan read, unless it is too much, or holds changed properties, which may be large. */
+  /** Keeps what a scan read, unless it is too much, or has changed properties, which may change again in place. */
   keep(log: string, { from, blocks, readAt }: Page): void {
     const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
     const isSmall = blocks.length <= BLOCKS_MAX && bytes <= BYTES_MAX && blocks.every(isPlain);
@@ -70,12 +70,22 @@ export class PageMemory {
     if (page !== undefined && sortKey <= page.last) this.drop(log);
   }
 
-  /** Notes blocks as they are after this process has locked messages of them. */
-  noteLocked(log: string, changed: readonly Block[]): void {
+  /** Notes the slots that this process has locked, of blocks as the claims left them. */
+  noteLocked(
+    log: string,
+    claims: readonly { readonly block: Block; readonly slots: readonly number[] }[],
+  ): void {
     const blocks = this.#pages.get(log)?.blocks;
-    for (const block of changed) {
-      const key = sortKeyOf(block);
-      if (blocks?.has(key)) blocks.set(key, block);
+    for (const { block: after, slots: locked } of claims) {
+      const key = sortKeyOf(after);
+      const block = blocks?.get(key);
+      if (block === undefined) continue;
+      const slots = new Map(block.slots);
+      for (const number of locked) {
+        const slot = after.slots.get(number);
+        if (slot !== undefined && slots.has(number)) slots.set(number, slot);
+      }
+      blocks?.set(key, { ...block, slots });
     }
   }
 

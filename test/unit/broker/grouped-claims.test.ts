@@ -1,118 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
-import { groupedClaim } from '../../../shared/broker/group-commit/claims.ts';
-import type { ClaimRequest, MessageStore } from '../../../shared/broker/ports/messages.ts';
-import { formatLockToken } from '../../../shared/domain/blocks/lock-token.ts';
-import type { Log } from '../../../shared/domain/blocks/log.ts';
 import { UNLOCKED_SESSION } from '../../../shared/domain/blocks/session.ts';
 import { serviceBusy } from '../../../shared/domain/broker-error.ts';
-import { resultOf } from '../../../shared/domain/result-of.ts';
-import { ManualScheduler } from '../../support/manual-scheduler.ts';
-
-const LOG: Log = {
-  entityId: 'q',
-  headerEntityId: 'q',
-  entityKey: 'q',
-  partition: 0,
-  subQueue: 'main',
-  generation: 0,
-};
-
-/** A block of messages, as the store offers it to an allowance. */
-interface FakeBlock {
-  readonly numbers: readonly number[];
-  readonly bytes?: number;
-  readonly answerBytes?: number;
-}
-
-function message(number: number, mode: ClaimRequest['mode']): ReceivedMessage {
-  const token = formatLockToken({
-    section: 'live',
-    partition: 0,
-    block: BigInt(number),
-    slot: 0,
-    liveSlots: 1,
-    tag: new Uint8Array(7),
-  });
-  const lock = mode === 'peekLock' ? { lockToken: token, lockedUntil: 1 } : {};
-  return { sequenceNumber: BigInt(number), ...lock } as ReceivedMessage;
-}
-
-/** A store whose claims find the blocks of one entry of `looks` after the other; claims wait until `letGo`. */
-function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
-  const scheduler = new ManualScheduler();
-  const settled: unknown[] = [];
-  const claims: ClaimRequest[] = [];
-  let letGo = () => {};
-  const begun = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  const claim: MessageStore['claim'] = async (_, request) => {
-    const look = looks[claims.length] ?? [];
-    claims.push(request);
-    await begun;
-    if (look instanceof Error) throw look;
-    if (request.isWanted?.() === false) return [];
-    const taken: number[] = [];
-    let bytes = 0;
-    for (const block of look) {
-      const size = block.bytes ?? 100 * block.numbers.length;
-      const chosen = block.numbers.slice(0, request.maxMessages - taken.length);
-      if (chosen.length === 0) break;
-      const allowed =
-        request.allowance?.take(chosen.length, size, block.answerBytes ?? size) ?? chosen.length;
-      taken.push(...chosen.slice(0, allowed));
-      if (allowed > 0) bytes += size;
-    }
-    if (taken.length > 0) request.payloads?.hold(bytes, BigInt(taken[0] ?? 0));
-    request.allowance?.giveBack(0, 0, 0);
-    await scheduler.settled();
-    return taken.map((number) => message(number, request.mode));
-  };
-  const settle: MessageStore['settle'] = async (_, settlements) => {
-    settled.push(...settlements.map(({ token, action }) => [Number(token.block), action]));
-    return [];
-  };
-  const grouped = groupedClaim({
-    messages: { claim, settle },
-    scheduler,
-    background: (work) => void work(),
-  });
-  const ask = async (changes: Partial<ClaimRequest> = {}) => {
-    const request: ClaimRequest = {
-      rules: { epoch: 1, isDeadLetter: false, maxDeliveryCount: 10 },
-      onExpiry: 'drop',
-      deadLetterLog: LOG,
-      mode: 'peekLock',
-      maxMessages: 1,
-      maxBytes: 1_000_000,
-      lockMs: 1000,
-      ...changes,
-    };
-    const result = await resultOf(grouped(LOG, request));
-    return 'error' in result
-      ? String(result.error)
-      : result.value.map(({ sequenceNumber }) => Number(sequenceNumber));
-  };
-  return { ask, letGo, scheduler, settled, claims };
-}
-
-type Ask = Partial<ClaimRequest>;
-
-/** Several receives ask at the same time. */
-async function askTogether(
-  looks: Parameters<typeof startClaims>[0],
-  asks: readonly Ask[],
-  meanwhile: () => void = () => {},
-) {
-  const { ask, letGo, scheduler, settled, claims } = startClaims(looks);
-  const answers = asks.map((one) => ask(one));
-  await scheduler.settled();
-  meanwhile();
-  letGo();
-  return { got: await Promise.all(answers), settled, claims };
-}
+import { type Ask, askTogether } from '../../support/fake-claims.ts';
 
 const one: Ask = {};
 const two: Ask = { maxMessages: 2 };
@@ -234,23 +124,51 @@ test('each caller holds the memory of its own messages', async () => {
   assert.deepEqual(held, [[64 * 1024], [128 * 1024]]);
 });
 
-test('what a caller may take of several partitions is shared by its claims, and the rest is given back', async () => {
-  let left = 1;
-  const allowance = {
-    take: (messages: number) => {
-      const allowed = Math.min(messages, left);
-      left -= allowed;
-      return allowed;
-    },
-    giveBack: (messages: number) => {
-      left += messages;
-    },
+/** What a caller may take of several partitions, and how much of it is left. */
+function allowanceOf(messages: number) {
+  const state = { left: messages };
+  const take = (wanted: number) => {
+    const allowed = Math.min(wanted, state.left);
+    state.left -= allowed;
+    return allowed;
   };
+  const giveBack = (unused: number) => {
+    state.left += unused;
+  };
+  return { state, allowance: { take, giveBack } };
+}
+
+test('what a caller may take of several partitions is shared by its claims, and the rest is given back', async () => {
+  const { state, allowance } = allowanceOf(1);
   const asks = [{ maxMessages: 3, allowance }, { maxMessages: 3 }];
   const { got } = await askTogether([[{ numbers: [1, 2, 3, 4] }]], asks);
-  assert.deepEqual(got, [[1], [2, 3]]);
-  assert.equal(left, 0);
+  assert.deepEqual(got, [[1], [2, 3, 4]]);
+  assert.equal(state.left, 0);
 });
+
+test('callers that got their messages from other partitions do not make others claim again', async () => {
+  const served = Array.from({ length: 31 }, () => ({ allowance: allowanceOf(0).allowance }));
+  const { got, claims } = await askTogether([[{ numbers: [1] }]], [...served, one]);
+  assert.deepEqual(got, [...served.map(() => []), [1]]);
+  assert.equal(claims.length, 1);
+});
+
+for (const fails of [false, true]) {
+  const why = fails ? 'the database is busy' : 'one of them has no memory';
+  test(`if a claim fails since ${why}, its callers may take as much of other partitions as before`, async () => {
+    const { state, allowance } = allowanceOf(1);
+    const refuse = () => {
+      throw serviceBusy('No memory.');
+    };
+    const payloads = { hold: fails ? () => {} : refuse };
+    const block = { numbers: [1], ...(fails ? { fails } : {}) };
+    const looks = [[{ ...block, numbers: [1, 2] }], [block], [block]];
+    const { got } = await askTogether(looks, [{ allowance, payloads }, one]);
+    const busy = 'BrokerError: The database is busy.';
+    assert.deepEqual(got, fails ? [busy, busy] : ['BrokerError: No memory.', [1]]);
+    assert.equal(state.left, 1);
+  });
+}
 
 test('claims of different modes, and of a session, do not share a claim', async () => {
   const modes = await askTogether(

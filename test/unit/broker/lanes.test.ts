@@ -31,7 +31,7 @@ function startLanes(changes: Partial<Grouping<string, string>> = {}) {
     open.shift()?.();
     await scheduler.settled();
   };
-  return { scheduler, groups, outcomes, join, endFirst };
+  return { lanes, scheduler, groups, outcomes, join, endFirst };
 }
 
 test('a lone call starts at once, and calls that are made together share a group', async () => {
@@ -222,4 +222,34 @@ test('calls that a group leaves unanswered come first in the next one, at once',
   await scheduler.settled();
   assert.deepEqual(groups, [['a', 'b', 'c'], ['b', 'c'], ['c']]);
   assert.equal(outcomes.length, 3);
+});
+
+test('a lane is forgotten when it has no calls, after company a moment later', async () => {
+  const { lanes, scheduler, join, endFirst } = startLanes();
+  for (let i = 0; i < 100; i++) {
+    join('a', ONE, undefined, `lane ${i}`);
+    await scheduler.settled();
+    assert.equal(lanes.size, 1);
+    await endFirst();
+    assert.equal(lanes.size, 0);
+  }
+  join('a');
+  join('b');
+  await scheduler.settled();
+  await endFirst();
+  assert.equal(lanes.size, 1, 'others may come back');
+  await scheduler.pass(10);
+  assert.equal(lanes.size, 0);
+});
+
+test('as many calls as one group takes do not wait for more', async () => {
+  const limits = { ...LIMITS, calls: 2 };
+  const { scheduler, groups, join, endFirst } = startLanes({ limits });
+  for (const request of ['a', 'b', 'c', 'd', 'e', 'f']) join(request);
+  await scheduler.pass(8);
+  await endFirst();
+  assert.deepEqual(groups, [
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
 });

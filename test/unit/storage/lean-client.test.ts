@@ -247,3 +247,26 @@ function comparable({ headers, body }: Arrived): object {
   );
   return { headers: Object.fromEntries(kept), body: JSON.parse(body) };
 }
+
+test('a signal ends a request that gets no answer', async (t) => {
+  const mute = createServer(() => {});
+  mute.listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  const { port } = mute.address() as AddressInfo;
+  const client = createLeanClient({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+  t.after(() => {
+    client.destroy();
+    mute.closeAllConnections();
+    mute.close();
+  });
+  const abort = new AbortController();
+  const arrived = once(mute, 'request');
+  const sent = client.send(put(), { abortSignal: abort.signal });
+  await arrived;
+  abort.abort();
+  await assert.rejects(sent, { name: 'AbortError' });
+});

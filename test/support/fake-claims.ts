@@ -1,0 +1,121 @@
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { groupedClaim } from '../../shared/broker/group-commit/claims.ts';
+import type { ClaimRequest, MessageStore } from '../../shared/broker/ports/messages.ts';
+import { formatLockToken } from '../../shared/domain/blocks/lock-token.ts';
+import type { Log } from '../../shared/domain/blocks/log.ts';
+import { serviceBusy } from '../../shared/domain/broker-error.ts';
+import { resultOf } from '../../shared/domain/result-of.ts';
+import { ManualScheduler } from './manual-scheduler.ts';
+
+const LOG: Log = {
+  entityId: 'q',
+  headerEntityId: 'q',
+  entityKey: 'q',
+  partition: 0,
+  subQueue: 'main',
+  generation: 0,
+};
+
+/** A block of messages, as the store offers it to an allowance. */
+interface FakeBlock {
+  readonly numbers: readonly number[];
+  readonly bytes?: number;
+  readonly answerBytes?: number;
+  /** Its claim fails. */
+  readonly fails?: true;
+}
+
+function message(number: number, mode: ClaimRequest['mode']): ReceivedMessage {
+  const token = formatLockToken({
+    section: 'live',
+    partition: 0,
+    block: BigInt(number),
+    slot: 0,
+    liveSlots: 1,
+    tag: new Uint8Array(7),
+  });
+  const lock = mode === 'peekLock' ? { lockToken: token, lockedUntil: 1 } : {};
+  return { sequenceNumber: BigInt(number), ...lock } as ReceivedMessage;
+}
+
+/** A store whose claims find the blocks of one entry of `looks` after the other; claims wait until `letGo`. */
+function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
+  const scheduler = new ManualScheduler();
+  const settled: unknown[] = [];
+  const claims: ClaimRequest[] = [];
+  let letGo = () => {};
+  const begun = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const claim: MessageStore['claim'] = async (_, request) => {
+    const look = looks[claims.length] ?? [];
+    claims.push(request);
+    await begun;
+    if (look instanceof Error) throw look;
+    if (request.isWanted?.() === false) return [];
+    const taken: number[] = [];
+    let bytes = 0;
+    for (const block of look) {
+      const size = block.bytes ?? 100 * block.numbers.length;
+      const chosen = block.numbers.slice(0, request.maxMessages - taken.length);
+      if (chosen.length === 0) break;
+      const allowed =
+        request.allowance?.take(chosen.length, size, block.answerBytes ?? size) ?? chosen.length;
+      taken.push(...chosen.slice(0, allowed));
+      if (allowed > 0) bytes += size;
+    }
+    try {
+      if (taken.length > 0) request.payloads?.hold(bytes, BigInt(taken[0] ?? 0));
+      if (look.some(({ fails }) => fails)) throw serviceBusy('The database is busy.');
+    } catch (error) {
+      request.allowance?.giveBack(taken.length, bytes, bytes);
+      throw error;
+    }
+    request.allowance?.giveBack(0, 0, 0);
+    await scheduler.settled();
+    return taken.map((number) => message(number, request.mode));
+  };
+  const settle: MessageStore['settle'] = async (_, settlements) => {
+    settled.push(...settlements.map(({ token, action }) => [Number(token.block), action]));
+    return [];
+  };
+  const grouped = groupedClaim({
+    messages: { claim, settle },
+    scheduler,
+    background: (work) => void work(),
+  });
+  const ask = async (changes: Partial<ClaimRequest> = {}) => {
+    const request: ClaimRequest = {
+      rules: { epoch: 1, isDeadLetter: false, maxDeliveryCount: 10 },
+      onExpiry: 'drop',
+      deadLetterLog: LOG,
+      mode: 'peekLock',
+      maxMessages: 1,
+      maxBytes: 1_000_000,
+      lockMs: 1000,
+      ...changes,
+    };
+    const result = await resultOf(grouped(LOG, request));
+    return 'error' in result
+      ? String(result.error)
+      : result.value.map(({ sequenceNumber }) => Number(sequenceNumber));
+  };
+  return { ask, letGo, scheduler, settled, claims };
+}
+
+/** What a receive asks for; absent = one message under a lock. */
+export type Ask = Partial<ClaimRequest>;
+
+/** Several receives ask at the same time. */
+export async function askTogether(
+  looks: Parameters<typeof startClaims>[0],
+  asks: readonly Ask[],
+  meanwhile: () => void = () => {},
+) {
+  const { ask, letGo, scheduler, settled, claims } = startClaims(looks);
+  const answers = asks.map((one) => ask(one));
+  await scheduler.settled();
+  meanwhile();
+  letGo();
+  return { got: await Promise.all(answers), settled, claims };
+}
