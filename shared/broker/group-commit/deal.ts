@@ -79,8 +79,9 @@ export class Deal {
         },
       },
       payloads: { hold: (bytes, number) => this.#hold(bytes, number) },
+      // The group makes one claim, for which one turn is enough.
       waitForTurn: async () => {
-        await Promise.all(requests.map(({ waitForTurn }) => waitForTurn?.()));
+        await requests.find(isWanted)?.waitForTurn?.();
       },
       isWanted: () => requests.some(isWanted),
     };

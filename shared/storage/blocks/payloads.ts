@@ -108,6 +108,15 @@ type Decoded = readonly (Message | undefined)[];
  */
 const decodedBefore = new WeakMap<PayloadPlace, Decoded>();
 
+/** Messages with more properties take many times their size in memory, and are decoded again. */
+const KEPT_PROPERTIES_MAX = 200;
+
+function isLight(messages: Decoded): boolean {
+  const count = (message: Message | undefined) =>
+    message === undefined ? 0 : Object.keys(message.properties).length;
+  return messages.reduce((sum, message) => sum + count(message), 0) <= KEPT_PROPERTIES_MAX;
+}
+
 /**
  * Loads the messages of blocks with one strongly consistent batch of gets for all payload items, which were written
  * before the blocks that refer to them. What is decoded already is not read again.
@@ -133,7 +142,7 @@ export async function loadMessages(
     const messages = before ?? (bytes && (await decodeMessages(bytes, compression)));
     if (messages === undefined) continue;
     decoded.set(payload, messages);
-    decodedBefore.set(payload, messages);
+    if (isLight(messages)) decodedBefore.set(payload, messages);
   }
   return {
     has: ({ payload }) => decoded.has(payload),

@@ -7,7 +7,7 @@ import { blockSortKey } from '../schema/message-keys.ts';
 const KEPT_MS = 250;
 /** What a page may hold: blocks, and bytes of their messages, which stay in memory once they are decoded. */
 const BLOCKS_MAX = 32;
-const BYTES_MAX = 256 * 1024;
+const BYTES_MAX = 128 * 1024;
 const LOGS_MAX = 64;
 
 /** Blocks that follow each other in a log, from a sort key on. */

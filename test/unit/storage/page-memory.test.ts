@@ -48,7 +48,7 @@ test('the blocks of a scan are remembered from any sort key in it on, for 250 ms
 test('too many blocks, too many bytes and changed properties are not remembered', () => {
   const many = Array.from({ length: 33 }, (_, i) => blockAt(BigInt(1 + 2 * i)));
   assert.equal(memoryOf(...many).found(), undefined);
-  assert.equal(memoryOf(blockAt(1n, { bytes: 256 * 1024 + 1 })).found(), undefined);
+  assert.equal(memoryOf(blockAt(1n, { bytes: 128 * 1024 + 1 })).found(), undefined);
   const plain = blockAt(1n);
   const changed = { ...plain, payload: { ...plain.payload, overlay: new Uint8Array(1) } };
   assert.equal(memoryOf(changed).found(), undefined);
