@@ -139,15 +139,15 @@ class Lane<Request, Outcome> {
     if (this.#waiting.length === 0 || this.#isStarting || this.#isBlocked) return;
     this.#timer?.cancel();
     const waitMs = this.#startsAt() - this.#scheduler.now();
+    const soon = (work: () => void) => this.#scheduler.soon(work);
     if (waitMs > 0) {
       // Calls that have reached this process by then, but not this lane, still come in time.
-      this.#timer = this.#scheduler.after(waitMs, () =>
-        this.#startBy((work) => this.#scheduler.soon(work)),
-      );
+      this.#timer = this.#scheduler.after(waitMs, () => this.#startBy(soon));
       return;
     }
-    // Deferred, so that calls that were made together share a group.
-    this.#startBy(queueMicrotask);
+    // Deferred, so that calls that were made together share a group; those in order join one after the other.
+    const areOrdered = this.#waiting.some(({ orderedBy }) => orderedBy !== undefined);
+    this.#startBy(areOrdered ? soon : queueMicrotask);
   }
 
   /** Whether as much waits as one group takes. */

@@ -21,7 +21,7 @@ export const GROUP_COMMIT: readonly Mutant[] = [
   {
     name: 'a caller without a message is answered empty, though others got some',
     room: 'broker',
-    find: 'if (hand.length > 0 || messages.length === 0) call.resolve(hand);',
+    find: 'if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);',
     replace: 'if (hand.length >= 0) call.resolve(hand);',
     harm: 'A receive is answered empty while the queue has a message.',
     needs:

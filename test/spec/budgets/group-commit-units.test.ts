@@ -4,7 +4,7 @@ import { hookedClient } from '../../support/hooked-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscriptions, createTopic } from '../../support/topic-entities.ts';
-import { SlowTime } from '../../support/virtual-time.ts';
+import { SlowTime, type VirtualTime } from '../../support/virtual-time.ts';
 
 const CLIENTS = 32;
 const ROUNDS = 6;
@@ -13,14 +13,24 @@ const BODY = 'x'.repeat(200);
 
 /** How long each request to the engine takes by the clock of the process, ms. */
 const ENGINE_MS = 4;
+/** Turns of the event loop after which a call has reached the broker. */
+const TURNS = 30;
 
-/**
- * Starts a broker with the queue `q` in its caches. Its clock moves only by what requests take, and by timers, which
- * take longer than they say: so as many calls arrive in a wait on any machine.
- */
+/** Clients that have no call under way. */
+let idleClients = 0;
+
+/** The engine answers when all clients have a call under way, so that on any machine as many calls share a write. */
+async function engineWork(scheduler: VirtualTime): Promise<void> {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  while (idleClients > 0) await turn();
+  for (let i = 0; i < TURNS; i++) await turn();
+  scheduler.skip(ENGINE_MS);
+}
+
+/** Starts a broker with the queue `q` in its caches. */
 async function startWarm(t: TestContext): Promise<TestBroker> {
   const scheduler = new SlowTime();
-  const client = hookedClient(() => scheduler.skip(ENGINE_MS));
+  const client = hookedClient(() => engineWork(scheduler));
   t.after(() => client.destroy());
   const broker = await startBroker(t, { client, scheduler });
   expectStatus(await broker.createQueue('q'), 201);
@@ -37,9 +47,15 @@ async function byClients(
   rounds: number,
   call: () => Promise<unknown>,
 ): Promise<void> {
+  idleClients = clients;
   await Promise.all(
     Array.from({ length: clients }, async () => {
-      for (let i = 0; i < rounds; i++) await call();
+      for (let i = 0; i < rounds; i++) {
+        idleClients--;
+        await call();
+        idleClients++;
+      }
+      idleClients--;
     }),
   );
 }
