@@ -34,7 +34,7 @@ export interface StoreContext {
    * and the sweep finds what is left.
    */
   readonly background: (work: () => Promise<void>) => void;
-  /** Wakes a receive of this process that waits on the log with this name (`logName`). */
+  /** Wakes a receive of this process for each of some messages in the log with this name (`logName`). */
   readonly wake: (logName: string, messages: number) => void;
   /** Whether a log was neither purged nor deleted with its entity. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
