@@ -4,7 +4,7 @@ import {
   type NamespaceSettings,
 } from '../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../shared/app/compose-sweep.ts';
-import { createGroupedBroker } from '../../shared/broker/group-commit/create-grouped-broker.ts';
+import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
@@ -40,12 +40,9 @@ export interface Composition {
   close(): Promise<void>;
 }
 
-/** Composes all routes, management and the sweep of one namespace. */
-export function compose(settings: ComposeSettings): Composition {
-  const dependencies = httpDependencies(
-    composeDependencies(settings, createGroupedBroker),
-    settings,
-  );
+/** Composes all routes, management and the sweep of one namespace, by default for many clients at once. */
+export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Composition {
+  const dependencies = httpDependencies(composeDependencies(settings, serving), settings);
   const { clock, random, documents, namespace, entities } = dependencies;
   const management = new Management({
     entities,

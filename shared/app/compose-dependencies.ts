@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { NamespaceKeys } from '../auth/namespace-keys.ts';
 import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
 import { TokenCache } from '../auth/token-cache.ts';
-import { type CreateBroker, createBroker } from '../broker/create-broker.ts';
+import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
@@ -112,17 +112,17 @@ const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /**
- * Composes broker and storage without management. `create` = `createGroupedBroker` in a process that serves many
- * clients at once; absent = for a function, which serves one request at a time.
+ * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
+ * once; absent = for a function.
  */
 export function composeDependencies(
   settings: NamespaceSettings,
-  create: CreateBroker = createBroker,
+  { create, remembersScans }: Serving = ONE_AT_A_TIME,
 ): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler);
+  const stores = composeStores(settings, ages, scheduler, remembersScans);
   const { context, counts } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
@@ -157,7 +157,12 @@ export function composeDependencies(
   };
 }
 
-function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: Scheduler) {
+function composeStores(
+  settings: NamespaceSettings,
+  ages: AgeClock,
+  scheduler: Scheduler,
+  remembersScans: boolean,
+) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
     settings.documentClient ??
@@ -180,7 +185,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
     random,
     compression: settings.compression ?? brotli,
-    scanHints: new ScanHints(ages),
+    scanHints: new ScanHints(ages, remembersScans),
     scans: { small: new ScanLimiter(SCANS.small), large: new ScanLimiter(SCANS.large) },
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),

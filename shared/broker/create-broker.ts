@@ -45,8 +45,21 @@ export interface BrokerParts extends BrokerDependencies {
   readonly background: (work: () => Promise<void>) => void;
 }
 
-/** Creates a broker from its parts. */
-export type CreateBroker = (parts: BrokerParts) => Broker;
+/** How a process serves its clients. */
+export interface Serving {
+  readonly create: (parts: BrokerParts) => Broker;
+  /**
+   * Whether a receive may choose among what an earlier one has read. Only for a process that serves most of the
+   * receivers of a log: many processes that remember the same messages would choose the same.
+   */
+  readonly remembersScans: boolean;
+}
+
+/** For a process that serves one request at a time beside many others, such as a function. */
+export const ONE_AT_A_TIME: Serving = {
+  create: (parts) => createBroker(parts),
+  remembersScans: false,
+};
 
 /** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */
 export function createBroker(dependencies: BrokerDependencies): Broker {

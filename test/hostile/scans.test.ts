@@ -46,7 +46,7 @@ test('row 12: a receive retains no locked blocks in front of its messages', asyn
   const clock = new ManualClock();
   const now = clock.now();
   const tag = lockTag(1, new Uint8Array(6));
-  const scanHints = new ScanHints(new AgeClock(clock, () => 0));
+  const scanHints = new ScanHints(new AgeClock(clock, () => 0), true);
   const log = { entity: 'q', epoch: 1, partition: 0, generation: 0, subQueue: 'main' };
   const rules = { epoch: 1, isDeadLetter: false, maxDeliveryCount: 10 };
   const request = { maxMessages: 1, maxBytes: 1000, rules, width: 1 };

@@ -1,16 +1,22 @@
 import type { Broker } from '../broker.ts';
-import { type BrokerParts, createBroker } from '../create-broker.ts';
+import { type BrokerParts, createBroker, type Serving } from '../create-broker.ts';
 import { send } from '../send/send.ts';
 import { groupedClaim } from './claims.ts';
 import { SendOrder } from './send-order.ts';
 import { groupedStore } from './sends.ts';
 import { groupedSettlements } from './settlements.ts';
 
+/** For a process that serves many clients at once, such as the local server and the gateway. */
+export const MANY_AT_ONCE: Serving = {
+  create: (parts) => createGroupedBroker(parts),
+  remembersScans: true,
+};
+
 /**
  * Creates a broker for a process that serves many clients at once: sends, receives, settlements and renewals that
  * arrive together share requests to the database (docs/decisions/0026-group-commit.md).
  */
-export function createGroupedBroker(ungrouped: BrokerParts): Broker {
+function createGroupedBroker(ungrouped: BrokerParts): Broker {
   const messages = { ...ungrouped.messages, claim: groupedClaim(ungrouped) };
   const dependencies = { ...ungrouped, messages };
   const broker = createBroker(dependencies);

@@ -14,6 +14,7 @@ import { keyOf } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 
@@ -142,6 +143,7 @@ export async function claimBlock(
     if (written.done)
       return how.kind === 'remove' ? { block, slots } : changed(block, slots, how.change);
     const current = written.old && fromBlockItem(written.old);
+    context.scanHints.pages.noteLostRace(logName(log));
     isUncertain ||= written.isUncertain;
     // The earlier write may have removed them, so the answer is not "nothing there" (semantics #2).
     if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();

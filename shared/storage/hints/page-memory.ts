@@ -5,6 +5,9 @@ import { blockSortKey } from '../schema/message-keys.ts';
 
 /** How long the blocks of a scan are remembered, ms. */
 const KEPT_MS = 250;
+/** For how long after a lost race the log's scans are not remembered, ms: other processes receive from it, too. */
+const CONTESTED_MS = 10_000;
+const CONTESTED_LOGS_MAX = 10_000;
 /** What a page may hold: blocks, and bytes of their messages, which stay in memory once they are decoded. */
 const BLOCKS_MAX = 32;
 const BYTES_MAX = 128 * 1024;
@@ -27,14 +30,20 @@ interface Remembered extends Omit<Page, 'blocks'> {
 /**
  * The blocks that the last scan of a log read, with what this process has changed since. The next receive chooses
  * among their other messages without a read. It is only a hint: the condition of each claim decides, and what another
- * process puts back in front is noticed a quarter of a second late. It is not used while other processes are faster.
+ * process puts back in front is noticed a quarter of a second late. It is not used for a while after another process
+ * was faster, since several processes that remember the same messages would choose the same.
  */
 export class PageMemory {
   readonly #pages = new BoundedMap<string, Remembered>(LOGS_MAX);
+  /** When another process was last faster, by log. */
+  readonly #contested = new BoundedMap<string, Instant>(CONTESTED_LOGS_MAX);
   readonly #ages: AgeClock;
 
-  constructor(ages: AgeClock) {
+  readonly #isOn: boolean;
+
+  constructor(ages: AgeClock, isOn: boolean) {
     this.#ages = ages;
+    this.#isOn = isOn;
   }
 
   /** Keeps what a scan read, unless it is too much, or has changed properties, which may change again in place. */
@@ -42,7 +51,7 @@ export class PageMemory {
     const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
     const isSmall = blocks.length <= BLOCKS_MAX && bytes <= BYTES_MAX && blocks.every(isPlain);
     const last = blocks.at(-1);
-    if (isSmall && last !== undefined) {
+    if (this.#isOn && isSmall && last !== undefined && !this.#isContested(log)) {
       const byKey = new Map(blocks.map((block) => [sortKeyOf(block), block]));
       this.#pages.set(log, { from, blocks: byKey, last: sortKeyOf(last), readAt });
     } else this.drop(log);
@@ -62,6 +71,17 @@ export class PageMemory {
 
   drop(log: string): void {
     this.#pages.delete(log);
+  }
+
+  /** Notes that another process took a message of the log that this one had chosen. */
+  noteLostRace(log: string): void {
+    this.#contested.set(log, this.#ages.now());
+    this.drop(log);
+  }
+
+  #isContested(log: string): boolean {
+    const lostAt = this.#contested.get(log);
+    return lostAt !== undefined && this.#ages.since(lostAt) < CONTESTED_MS;
   }
 
   /** Forgets the blocks of a log if one arrived among them. */

@@ -75,9 +75,10 @@ export class ScanHints {
   readonly #ages: AgeClock;
   #lastId = 0;
 
-  constructor(ages: AgeClock) {
+  /** `remembersScans` = whether `pages` keeps anything. */
+  constructor(ages: AgeClock, remembersScans: boolean) {
     this.#ages = ages;
-    this.pages = new PageMemory(ages);
+    this.pages = new PageMemory(ages, remembersScans);
   }
 
   /** The hint for a log, if it is still valid at `now` (epoch ms) for these locks. */

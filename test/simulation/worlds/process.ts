@@ -5,7 +5,7 @@ import {
 import { sweepOf } from '../../../shared/app/compose-sweep.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
-import { createGroupedBroker } from '../../../shared/broker/group-commit/create-grouped-broker.ts';
+import { MANY_AT_ONCE } from '../../../shared/broker/group-commit/create-grouped-broker.ts';
 import { Management } from '../../../shared/broker/management/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
@@ -64,7 +64,7 @@ export class WorldProcess {
       receiveWaitMsMax: 60_000,
       reportFault,
     };
-    this.dependencies = composeDependencies(settings, createGroupedBroker);
+    this.dependencies = composeDependencies(settings, MANY_AT_ONCE);
     this.sweep = sweepOf(this.dependencies);
   }
 

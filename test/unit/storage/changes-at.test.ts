@@ -24,7 +24,7 @@ const DEAD: Log = { ...MAIN, subQueue: 'deadLetter' };
 
 function startStore() {
   const ages = agesBy(() => 0);
-  const [scanHints, dueTimes] = [new ScanHints(ages), new DueTimes(NEVER, ages)];
+  const [scanHints, dueTimes] = [new ScanHints(ages, true), new DueTimes(NEVER, ages)];
   const context = { scanHints, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
   const store = createMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;

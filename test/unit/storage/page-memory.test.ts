@@ -23,10 +23,12 @@ function blockAt(sequence: bigint, { bytes = 100, slots = 2 } = {}): Block {
 function memoryOf(...blocks: readonly Block[]) {
   let now = 0;
   const ages = new AgeClock({ now: () => now }, () => now);
-  const memory = new PageMemory(ages);
-  memory.keep(LOG, { from: keyAt(1n), blocks, readAt: ages.now() });
+  const memory = new PageMemory(ages, true);
+  const keep = () => memory.keep(LOG, { from: keyAt(1n), blocks, readAt: ages.now() });
+  keep();
   return {
     memory,
+    keep,
     pass: (ms: number) => {
       now += ms;
     },
@@ -75,6 +77,18 @@ test('locks and removals of this process are remembered; an empty block is forgo
   memory.noteLeft(LOG, blockAt(3n), (slot) => slot === 1);
   assert.deepEqual([...(memory.find(LOG, keyAt(1n))?.blocks[1]?.slots.keys() ?? [])], [1]);
   memory.noteLeft(LOG, blockAt(3n), () => false);
+  assert.deepEqual(found(), [1n]);
+});
+
+test('after a lost race, nothing is remembered of the log for ten seconds', () => {
+  const { memory, found, pass, keep } = memoryOf(blockAt(1n));
+  memory.noteLostRace(LOG);
+  assert.equal(found(), undefined);
+  pass(9999);
+  keep();
+  assert.equal(found(), undefined);
+  pass(1);
+  keep();
   assert.deepEqual(found(), [1n]);
 });
 
