@@ -79,15 +79,19 @@ export class Lanes<Request, Outcome> {
     size: CallSize,
     orderedBy?: object | undefined,
   ): Promise<Outcome> {
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) {
-      lane = new Lane(this.#scheduler, this.#grouping, () => this.#lanes.delete(key));
-      this.#lanes.set(key, lane);
-    }
-    const joined = lane;
+    const lane = this.#lanes.get(key) ?? this.#open(key);
     return new Promise((resolve, reject) => {
-      joined.add({ request, size, orderedBy, resolve, reject });
+      lane.add({ request, size, orderedBy, resolve, reject });
     });
+  }
+
+  #open(key: string): Lane<Request, Outcome> {
+    const lane: Lane<Request, Outcome> = new Lane(this.#scheduler, this.#grouping, () => {
+      // Another lane may have taken its place.
+      if (this.#lanes.get(key) === lane) this.#lanes.delete(key);
+    });
+    this.#lanes.set(key, lane);
+    return lane;
   }
 }
 
@@ -118,7 +122,6 @@ class Lane<Request, Outcome> {
   #beforeLinger: number | undefined;
   #timer: Timer | undefined;
   #isStarting = false;
-
   readonly #onIdle: () => void;
 
   /** `onIdle` = nothing is left to remember. */
@@ -175,8 +178,7 @@ class Lane<Request, Outcome> {
   #startsAt(): number {
     const readyAt = Math.max(this.#arrivedAt, this.#endedAt);
     const hadCompany = this.#lastCallers > 1 && readyAt - this.#endedAt <= GATHER_MS_MAX;
-    if (!hadCompany) return readyAt;
-    if (this.#isFull) return readyAt;
+    if (!hadCompany || this.#isFull) return readyAt;
     const areMissing = this.#waiting.length < this.#expectedCallers;
     const gatherMs = areMissing ? this.#grouping.patience * this.#lastMs : 0;
     this.#beforeLinger ??= this.#waiting.length;

@@ -253,3 +253,21 @@ test('as many calls as one group takes do not wait for more', async () => {
     ['c', 'd'],
   ]);
 });
+
+test('the end of a forgotten lane does not forget the one that took its place', async () => {
+  const { lanes, scheduler, groups, join, endFirst } = startLanes();
+  join('a');
+  join('b');
+  await scheduler.settled();
+  await endFirst();
+  join('c');
+  await scheduler.settled();
+  await endFirst();
+  // The lane had a lone call after its company, so it is forgotten before the moment after the company is over.
+  assert.equal(lanes.size, 0);
+  join('d');
+  await scheduler.pass(10);
+  join('e');
+  await scheduler.settled();
+  assert.deepEqual(groups, [['a', 'b'], ['c'], ['d']], 'e waits for d');
+});
