@@ -86,7 +86,7 @@ async function claimTogether(
 ): Promise<readonly ClaimCall[]> {
   const { claim } = dependencies.messages;
   const deal = new Deal(calls.map(({ request }) => request.request));
-  const [first, ...others] = calls;
+  const [first] = calls;
   if (first === undefined) return [];
   const { log } = first.request;
   let messages: Messages;
@@ -100,7 +100,9 @@ async function claimTogether(
   }
   // There are messages that no caller of a group can have, such as one too large for the answer of the first.
   if (messages.length === 0 && deal.refusedAll) {
-    await claimAlone(claim, first);
+    const [next, ...others] = calls.filter((_, i) => !deal.isServed(i));
+    for (const [i, call] of calls.entries()) if (deal.isServed(i)) call.resolve([]);
+    if (next !== undefined) await claimAlone(claim, next);
     return others;
   }
   const { hands, surplus } = deal.dealOut(messages);

@@ -38,7 +38,6 @@ export class PageMemory {
   /** When another process was last faster, by log. */
   readonly #contested = new BoundedMap<string, Instant>(CONTESTED_LOGS_MAX);
   readonly #ages: AgeClock;
-
   readonly #isOn: boolean;
 
   constructor(ages: AgeClock, isOn: boolean) {

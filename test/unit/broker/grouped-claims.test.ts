@@ -153,6 +153,16 @@ test('callers that got their messages from other partitions do not make others c
   assert.equal(claims.length, 1);
 });
 
+test('if all callers got their messages from other partitions, none claims again', async () => {
+  const asks = Array.from({ length: 32 }, () => ({ allowance: allowanceOf(0).allowance }));
+  const { got, claims } = await askTogether([[{ numbers: [1] }]], asks);
+  assert.deepEqual(
+    got,
+    asks.map(() => []),
+  );
+  assert.equal(claims.length, 1);
+});
+
 for (const fails of [false, true]) {
   const why = fails ? 'the database is busy' : 'one of them has no memory';
   test(`if a claim fails since ${why}, its callers may take as much of other partitions as before`, async () => {
