@@ -11,7 +11,7 @@ import { sizeOf } from './blocks/pack-blocks.ts';
 import { claim } from './claim/claim.ts';
 import { receiveDeferred } from './claim/deferred.ts';
 import { confirm, reserve } from './duplicates/deduplicate.ts';
-import { beforeStoring } from './dynamodb/unknown-outcome.ts';
+import { afterStoring, beforeStoring } from './dynamodb/unknown-outcome.ts';
 import { forwardAll } from './fan-out/forward-all.ts';
 import { publish } from './fan-out/publish.ts';
 import { lockScopeOf } from './hints/scan-hints.ts';
@@ -26,6 +26,7 @@ import { removeBefore } from './messages/remove-before.ts';
 import { resubmit } from './messages/resubmit.ts';
 import { activateDue, forwardDue } from './scheduling/activate.ts';
 import { cancelScheduled } from './scheduling/cancel-scheduled.ts';
+import { noteDue } from './scheduling/next-due.ts';
 import { logName } from './schema/message-keys.ts';
 import { deadLetterLapsed } from './settle/dead-letter-lapsed.ts';
 import { renew } from './settle/renew.ts';
@@ -56,6 +57,8 @@ const VERBS = {
   transact,
   lookUpTransaction,
   resolveTransaction,
+  noteDue: (context: StoreContext, log: Log, dueAt: number) =>
+    afterStoring(noteDue(context, log, dueAt)),
   renew,
   deadLetterLapsed,
   peek,

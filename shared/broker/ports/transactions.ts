@@ -28,6 +28,11 @@ export interface TransactionStore {
     attempt: IdentifiedAttempt,
     refusal: BrokerError,
   ): Promise<readonly OperationOutcome[] | undefined>;
+  /**
+   * Stores the due time of scheduled messages of a log, epoch ms, so that they are activated. Up to three write units. Throws
+   * MessagingEntityNotFound, ServiceTimeout.
+   */
+  noteDue(log: Log, dueAt: number): Promise<void>;
 }
 
 /** An attempt of a transaction with an id. */

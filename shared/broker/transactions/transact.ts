@@ -22,6 +22,7 @@ import { tryForward } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 import { readToken } from '../settle/settle.ts';
 import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
+import { completeAnswered } from './answered-before.ts';
 import { inOperation } from './error-context.ts';
 import { reserveSends, withoutDuplicates } from './transact-duplicates.ts';
 import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
@@ -38,15 +39,25 @@ export async function transact(
   );
   if (identity === undefined) return await attempt(dependencies, operations);
   const known = await dependencies.messages.lookUpTransaction(identity);
-  if (!('identity' in known)) return known;
+  if (!('identity' in known)) return await answered(dependencies, operations, known);
   try {
     return await attempt(dependencies, operations, known);
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
     const outcomes = await dependencies.messages.resolveTransaction(known, error);
     if (outcomes === undefined) throw error;
-    return outcomes;
+    return await answered(dependencies, operations, outcomes);
   }
+}
+
+/** The stored outcomes, once what they promise is complete. */
+async function answered(
+  dependencies: BrokerDependencies,
+  operations: Transaction['operations'],
+  outcomes: readonly OperationOutcome[],
+): Promise<readonly OperationOutcome[]> {
+  await completeAnswered(dependencies, operations, outcomes);
+  return outcomes;
 }
 
 async function attempt(

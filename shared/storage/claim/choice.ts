@@ -43,6 +43,8 @@ export interface ScanRequest {
 export interface Scan {
   readonly targets: readonly Target[];
   readonly leftovers: readonly Leftover[];
+  /** Whether it chose among blocks that an earlier scan read, so that others may have taken them long ago. */
+  readonly isFromMemory: boolean;
   /** Chooses again, among the messages that were read and not chosen yet: other receivers took the targets. */
   readonly chooseOthers: () => readonly Target[];
 }
@@ -174,6 +176,7 @@ export class Choice {
     return {
       targets,
       leftovers: this.#leftovers,
+      isFromMemory: false,
       chooseOthers: () => this.#reserve(this.#take()),
     };
   }

@@ -39,6 +39,8 @@ export interface Receive {
   readonly log: Log;
   readonly request: ClaimRequest;
   readonly now: number;
+  /** Whether the targets were chosen among remembered blocks; a lost race then says little about others. */
+  readonly isFromMemory: boolean;
 }
 
 /** How a receive takes messages: under a lock, with the slot that a message then has, or for good. */
@@ -120,8 +122,8 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
 
 /**
  * Locks or removes the chosen slots of one block, each on the condition that it is unchanged. A failed write returns
- * the block as it is now, and the receive chooses again among its free messages, at random, so that two losers do not
- * meet again. If the outcome of a write is unknown, the block is looked up and one more write decides: after that one,
+ * the block as it is now, and the receive chooses again among its free messages: at random, so that two losers do not
+ * meet again, or the first ones if what it chose from was remembered. If the outcome of a write is unknown, the block is looked up and one more write decides: after that one,
  * a late copy of the first cannot take effect. One write unit for each try. Throws ServiceTimeout if the outcome of
  * both is unknown.
  */
@@ -130,7 +132,7 @@ export async function claimBlock(
   target: Target,
   how: Taking,
 ): Promise<Claimed | undefined> {
-  const { context, log, request, now } = receive;
+  const { context, log, request, now, isFromMemory } = receive;
   let { block } = target;
   let slots = target.slots;
   let isUncertain = false;
@@ -160,7 +162,7 @@ export async function claimBlock(
     if (isUncertain && how.kind === 'remove' && log.subQueue !== 'main') throw unknownOutcome();
     isUncertain = false;
     slots =
-      session === undefined
+      session === undefined && !isFromMemory
         ? pickAtRandom(context, free, target.slots.length)
         : free.slice(0, target.slots.length);
   }

@@ -56,7 +56,8 @@ async function scanAndClaim(
   const locks = request.mode === 'peekLock' ? { lockedUntil: lockEnd(request, lookedAt) } : {};
   const found = await find(context, log, { ...request, ...locks }, lookedAt);
   if (found.targets.length > 0) await request.waitForTurn?.();
-  const receive = { context, log, request, now: context.clock.now() };
+  const { isFromMemory } = found;
+  const receive = { context, log, request, now: context.clock.now(), isFromMemory };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
     if (request.isWanted?.() === false) {
@@ -95,7 +96,7 @@ async function claimFrom(
         : await removeAll(receive, allowed);
     got = messages.length;
     if (got > 0) context.spread.won(name);
-    else if (asked > 0) context.spread.lost(name);
+    else if (asked > 0 && !receive.isFromMemory) context.spread.lost(name);
     const left = passedOver(targets, allowed).map(({ block }) => sortKeyOf(block));
     context.scanHints.invalidateFrom(name, [...lost, ...left]);
     return { messages, asked };

@@ -105,7 +105,9 @@ function chooseRemembered(
   const choice = new Choice(context, log, { ...request, width: 1 }, now);
   for (const block of page.blocks) choice.consider(block);
   if (choice.wantsMore || choice.hasLeftovers) return undefined;
-  return choice.result(hint, { beganAt: page.readAt, changedAt: undefined });
+  const result = choice.result(hint, { beganAt: page.readAt, changedAt: undefined });
+  // If these are taken, the next choice is among what is there now.
+  return { ...result, isFromMemory: true, chooseOthers: () => [] };
 }
 
 /** Blocks in the first page: a block holds one message or dozens, and part of the groups may be taken. */

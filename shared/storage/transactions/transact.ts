@@ -58,7 +58,10 @@ export async function transact(
   const { record, session } = attempt;
   const known = record && outcome.refused.get(record);
   const answer = identified && known && answerOf(known, identified);
-  if (answer !== undefined) return answer;
+  if (answer !== undefined) {
+    await noteDueAgain(context, sends);
+    return answer;
+  }
   if (session !== undefined && outcome.refused.has(session)) {
     throw sessionLockLost().ofOperation(settling?.settlements[0]?.operationIndex ?? 0);
   }

@@ -27,7 +27,7 @@ function checkEmpty(
   waitMs: number,
 ): readonly Violation[] {
   const waitEnd = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
-  const lockEnd = lockEndOf(ledger, record);
+  const lockEnd = lockEndOf(ledger, record, path);
   // The last look is at the end of the wait: it must see what is available by then, or for MISSED_MS_MAX where it may
   // miss it. A wait that the end of the session's lock cuts short does not look again, because it could not lock a
   // message: it must see only what was available MISSED_MS_MAX before that end.
@@ -45,10 +45,24 @@ function checkEmpty(
   return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
 }
 
-/** The earliest instant at which the lock of a receive's session may have ended, by the fastest clock. */
-function lockEndOf(ledger: Ledger, { session, end }: OperationRecord): number {
+/**
+ * The earliest instant at which the lock of a receive's session may have ended, by the fastest clock. An update of the
+ * entity ends it, too, of which a process may hear a little late.
+ */
+function lockEndOf(ledger: Ledger, { session, start, end }: OperationRecord, path: string): number {
   if (session === undefined) return Number.POSITIVE_INFINITY;
-  return sessionLockedUntil(ledger, session, end) - mostAheadMs(ledger.scenario);
+  const updates = ledger.records.filter(
+    ({ action, outcome, ...update }) =>
+      action.kind === 'update' &&
+      action.entity === entityOf(path) &&
+      outcome !== 'refused' &&
+      update.end >= start - MISSED_MS_MAX &&
+      update.start <= end,
+  );
+  return Math.min(
+    sessionLockedUntil(ledger, session, end) - mostAheadMs(ledger.scenario),
+    ...updates.map((update) => update.start),
+  );
 }
 
 function missedMs({ session }: OperationRecord, { message }: Copy): number {
