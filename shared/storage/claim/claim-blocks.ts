@@ -123,9 +123,9 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
 /**
  * Locks or removes the chosen slots of one block, each on the condition that it is unchanged. A failed write returns
  * the block as it is now, and the receive chooses again among its free messages: at random, so that two losers do not
- * meet again, or the first ones if what it chose from was remembered. If the outcome of a write is unknown, the block is looked up and one more write decides: after that one,
- * a late copy of the first cannot take effect. One write unit for each try. Throws ServiceTimeout if the outcome of
- * both is unknown.
+ * meet again, or the first ones if what it chose from was remembered. If the outcome of a write is unknown, the block
+ * is looked up and one more write decides: after that one, a late copy of the first cannot take effect. One write unit
+ * for each try. Throws ServiceTimeout if the outcome of both is unknown.
  */
 export async function claimBlock(
   receive: Receive,
