@@ -9,13 +9,13 @@ import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import { resultOf } from '../../shared/domain/result-of.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
-import { settleAdjacent } from '../endpoint/settle-adjacent.ts';
 import { readDelivery } from '../messages/read-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED, type Outcome } from '../wire/states.ts';
 import type { DecodedAccount } from './decoded-budget.ts';
+import { OutcomeReports } from './outcome-reports.ts';
 import { type ReadDelivery, turnBytesOf } from './read-delivery.ts';
 import { SendsUnderWay } from './sends-under-way.ts';
 
@@ -58,6 +58,7 @@ export class DeliveryWriter {
   readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
   #isRunning = false;
   readonly #sends = new SendsUnderWay();
+  readonly #reports: OutcomeReports;
 
   constructor(
     context: ClientContext,
@@ -69,6 +70,7 @@ export class DeliveryWriter {
     this.#path = path;
     this.#pathname = pathname;
     this.#acceptedBytes = acceptedBytes;
+    this.#reports = new OutcomeReports({ link, sendNow: () => context.sendNow() });
   }
 
   /** Adds a delivery to be stored, or to be added to its transaction. */
@@ -220,15 +222,14 @@ export class DeliveryWriter {
 
   /** Sends deliveries, which the broker stores together if it can, and reports the outcome of each. */
   async #send(group: readonly ReadDelivery[]): Promise<void> {
+    await Promise.all(group.map((one) => this.#sendOne(one)));
+  }
+
+  async #sendOne({ delivery, messages }: ReadDelivery): Promise<void> {
     const { broker } = this.#context.dependencies;
-    const options = { orderedBy: this.#link };
-    const sent = group.map(({ messages }) => resultOf(broker.send(this.#path, messages, options)));
-    const outcomes = (await Promise.all(sent)).map((result) =>
-      'error' in result ? this.#rejected(result.error) : ACCEPTED,
-    );
-    const deliveries = group.map(({ delivery }) => delivery);
-    settleAdjacent(this.#link, deliveries, outcomes);
-    this.#context.sendNow();
+    const sending = broker.send(this.#path, messages, { orderedBy: this.#link });
+    const result = await resultOf(sending);
+    await this.#reports.add(delivery, 'error' in result ? this.#rejected(result.error) : ACCEPTED);
   }
 
   /** Adds messages to their transaction, which stores them when it is discharged. */

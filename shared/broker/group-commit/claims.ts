@@ -113,7 +113,10 @@ async function claimTogether(
     if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);
     else unserved.push(call);
   }
-  return unserved;
+  if (!deal.hasLarge) return unserved;
+  // Large messages would be claimed for one caller after the other.
+  await Promise.all(unserved.map((call) => claimAlone(claim, call)));
+  return [];
 }
 
 /** Unlocks messages for which nobody waits any more. Nobody has seen their locks, so the delivery does not count. */

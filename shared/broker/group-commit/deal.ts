@@ -92,6 +92,11 @@ export class Deal {
     return this.#seats[index]?.isServed === true;
   }
 
+  /** Whether the claim was for one large message, beside which nothing is claimed. */
+  get hasLarge(): boolean {
+    return this.#hasLarge;
+  }
+
   /** Gives back what was planned, because the claim failed. */
   giveBackAll(): void {
     this.#clear();

@@ -1,5 +1,5 @@
 import { assert } from '../../domain/assert.ts';
-import { BrokerError, type BrokerErrorCode } from '../../domain/broker-error.ts';
+import { BrokerError, type BrokerErrorCode, OutOfMemory } from '../../domain/broker-error.ts';
 import { partitionsOf, requiresSession } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
@@ -27,7 +27,7 @@ const LIMITS: GroupLimits = { calls: 100, messages: 100, bytes: SHARED_BYTES_MAX
  */
 const MANY_ITEMS = 3;
 
-/** Errors of a whole group that may concern a single send of it. Nothing was stored. */
+/** Refusals of a whole group that may concern a single send of it, beside OutOfMemory. Nothing was stored. */
 const OWN_REFUSALS: ReadonlySet<BrokerErrorCode> = new Set([
   'ArgumentError',
   'InvalidOperation',
@@ -58,6 +58,8 @@ export function groupedStore(
   const { clock, scheduler } = dependencies;
   const lanes = new Lanes<SendRequest, SentNumbers>(scheduler, {
     limits: LIMITS,
+    // A change of the entity must not reorder the sends of a link, but what it changes holds for later sends only.
+    mayShare: ({ accepted: one }, { accepted: other }) => one.entity.epoch === other.entity.epoch,
     // Many senders send again only when they have done something else.
     patience: 0.5,
     carryOut: (calls) => storeGroup(dependencies, calls),
@@ -100,11 +102,11 @@ function refusesUnmatched({ entity: { description } }: AcceptedMessages): boolea
   return description.kind === 'topic' && description.filteringMessagesBeforePublishing;
 }
 
-/** Sends of one lane may be stored together: in the same state of the entity, the same partition, at the same time. */
+/** Sends of one lane go to the same partition of an entity, at the same time. */
 function laneOf({ entity, placementKey }: AcceptedMessages, timing: Timing): string {
   const partition =
     placementKey === undefined ? '' : partitionOfKey(placementKey, partitionsOf(entity));
-  return `${entity.id} ${entity.epoch} ${partition} ${timing}`;
+  return `${entity.id} ${partition} ${timing}`;
 }
 
 async function storeGroup(
@@ -121,11 +123,17 @@ async function storeGroup(
     );
     for (const call of calls) call.resolve(numbers);
   } catch (error) {
-    if (calls.length > 1 && error instanceof BrokerError && OWN_REFUSALS.has(error.code)) {
+    if (calls.length > 1 && mayBeOfOne(error)) {
       for (const call of calls) await storeGroup(dependencies, [call]);
     } else for (const call of calls) call.reject(error);
   }
   return [];
+}
+
+/** Whether a send of the refused group may be accepted alone. */
+function mayBeOfOne(error: unknown): boolean {
+  if (error instanceof OutOfMemory) return true;
+  return error instanceof BrokerError && OWN_REFUSALS.has(error.code);
 }
 
 /** The instant that decides what is scheduled: what was due at the call still is, and what was not still is not. */

@@ -7,7 +7,7 @@ import {
   TOO_MANY_HOPS,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
+import { headerSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
@@ -23,13 +23,13 @@ export function obstacleFor(message: Message): DeadLetterReason | undefined {
 }
 
 /**
- * The reason why an entity cannot take forwarded messages; undefined if it can, even if nobody may receive there
- * (semantics F11).
+ * The reason why an entity cannot take `bytes` of forwarded messages; undefined if it can, even if nobody may receive
+ * there (semantics F11).
  */
 export async function obstacleAt(
   dependencies: BrokerDependencies,
   target: Entity,
-  messages: readonly Message[],
+  bytes: number,
 ): Promise<DeadLetterReason | undefined> {
   if (!isSendable(target)) {
     return {
@@ -40,7 +40,6 @@ export async function obstacleAt(
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
   // A message for a full entity goes to the transfer dead-letter queue and stays there (semantics Q2, #123).
-  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
   const limit = totalMegabytes(description) * dependencies.limits.bytesPerMegabyte;
   const { fits } = await dependencies.messages.fitsQuota(target, { bytes, limit });
   if (fits) return undefined;

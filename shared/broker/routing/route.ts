@@ -14,6 +14,7 @@ import {
   SESSION_ID_IS_NULL,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import type { Message } from '../../domain/messages/message.ts';
+import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { Copy, LogBatch } from '../ports/publication.ts';
@@ -190,9 +191,10 @@ export async function forward(
   partition: number,
 ): Promise<readonly LogBatch[]> {
   const target = await dependencies.entities.find(parseEntityPath(destination).key);
-  const messages = copies.map(({ message }) => message);
+  // Each message is forwarded by itself, though those of several senders may be at hand together.
+  const largest = Math.max(0, ...copies.map(({ message }) => messageSize(message)));
   const obstacle =
-    target === undefined ? notFound(destination) : await obstacleAt(dependencies, target, messages);
+    target === undefined ? notFound(destination) : await obstacleAt(dependencies, target, largest);
   const lost: Copy[] = [];
   const onward: Message[] = [];
   for (const copy of copies) {

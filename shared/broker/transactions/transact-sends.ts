@@ -3,6 +3,7 @@ import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import { addTo } from '../../domain/group-by.ts';
 import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
+import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import {
   requireOnePartition,
   type TransactedEntity,
@@ -144,7 +145,8 @@ async function undeliverableTo(
     ),
   );
   const messages = taken.flat();
-  const obstacle = await obstacleAt(dependencies, entity, messages);
+  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
+  const obstacle = await obstacleAt(dependencies, entity, bytes);
   return obstacle && messages.map((message) => withReason(withFirstHop(message), obstacle));
 }
 

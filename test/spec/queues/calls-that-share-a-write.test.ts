@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BODY, ENTITY_BYTES, FILL, fill, LARGE } from '../../support/full-entity.ts';
 import { hookedClient, throttled } from '../../support/hooked-client.ts';
+import { SMALL_ENTITIES } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 import {
+  counts,
   createRuledSubscription,
   createTopic,
   sql,
@@ -132,6 +135,21 @@ test('#B1 if the write of a group is throttled, each of its sends is refused as 
   assert.deepEqual(await bodiesLeft(broker), ['before']);
 });
 
+test('#123 of sends at the same time that are forwarded to an almost full queue, as many are stored as fit one by one', async (t) => {
+  const broker = await startBroker(t, { tier: 'Premium', limits: SMALL_ENTITIES });
+  expectStatus(await broker.createQueue('target', LARGE), 201);
+  await fill(broker, 'target');
+  expectStatus(await broker.createQueue('q', { ForwardTo: 'target' }), 201);
+  const fitting = COUNT - 4;
+  const bytes = (ENTITY_BYTES - FILL * BODY.length) / (fitting + 1);
+  const answers = await atOnce(() => broker.send('q', Buffer.alloc(bytes, 'x')));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  const { Active: stored = 0 } = await counts(broker, 'target');
+  const { TransferDeadLetter: refused = 0 } = await counts(broker, 'q');
+  assert.ok(stored - FILL >= fitting, `${stored - FILL} of ${COUNT} were stored`);
+  assert.equal(stored - FILL + refused, COUNT);
+});
+
 test('#B7 receives at the same time get different messages, and the queue is empty for the others', async (t) => {
   const broker = await startQueue(t, {}, ...TEXTS.slice(0, COUNT - 4));
   const got = await atOnce(() => broker.peekLock('q'));
@@ -159,6 +177,34 @@ test('#5 of completes at the same time, those under a lost lock are refused, and
     NUMBERS.map((i) => (i % 3 === 1 ? 404 : 200)),
   );
   assert.deepEqual(await bodiesLeft(broker), TEXTS.filter((_, i) => i % 3 === 1).sort());
+});
+
+test('#5 if the database fails all completes at the same time, those under a lost lock are refused as such', async (t) => {
+  let isThrottled = false;
+  const client = hookedClient(({ command }) => {
+    if (isThrottled && command !== 'GetItemCommand') throw throttled();
+  });
+  t.after(() => client.destroy());
+  const broker = await startBroker(t, { client });
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const text of TEXTS) expectStatus(await broker.send('q', text), 201);
+  const held: Received[] = [];
+  for (let i = 0; i < COUNT; i++) held.push(await lock(broker));
+  const isLost = (i: number) => i % 3 === 2;
+  const unknown = (message: Received): Received => ({
+    ...message,
+    location: (message.location ?? '').replace(/[^/]*$/, '00000000-0000-0000-0000-000000000000'),
+  });
+  isThrottled = true;
+  const statuses = await atOnce(async (i) => {
+    const message = held[i];
+    assert.ok(message !== undefined);
+    return await broker.complete(isLost(i) ? unknown(message) : message);
+  });
+  assert.deepEqual(
+    statuses,
+    NUMBERS.map((i) => (isLost(i) ? 404 : 503)),
+  );
 });
 
 test('#5 of completes of one message at the same time, one settles it', async (t) => {

@@ -54,6 +54,30 @@ test('the outcome of a send is sent in the turn in which it is known', async (t)
   assert.equal(await sends.writesOf(peer, [{}]), 1);
 });
 
+test('outcomes do not wait for those of other sends; those that are known together share a frame', async (t) => {
+  const asked: ((answer: unknown[]) => void)[] = [];
+  const { gateway, broker } = fakeGateway();
+  broker.send = () => new Promise((resolve) => asked.push(resolve as (answer: unknown[]) => void));
+  const peer = await peerOf(t, gateway);
+  peer.attach('sender', 'q', 0);
+  await peer.settled();
+  for (let deliveryId = 0; deliveryId < 4; deliveryId++) {
+    const delivery = { deliveryId, deliveryTag: Buffer.of(1), messageFormat: 0 };
+    peer.say({ kind: 'transfer', handle: 0, more: false, ...delivery }, dataMessage('one'));
+  }
+  await peer.settled();
+  assert.equal(asked.length, 4);
+  const sizes: number[] = [];
+  for (const some of [asked.slice(0, 1), asked.slice(1)]) {
+    const before = peer.writes.length;
+    for (const resolve of some) resolve([{}]);
+    await peer.settled();
+    sizes.push(...peer.writes.slice(before));
+  }
+  assert.equal(sizes.length, 2);
+  assert.ok(Math.abs((sizes[0] ?? 0) - (sizes[1] ?? 0)) <= 1, `one frame each: ${sizes} bytes`);
+});
+
 test('output that is sent at once counts for its turn: senders with more parts wait for the end of the turn', () => {
   const soon: (() => void)[] = [];
   const takes = (_bytes: Uint8Array, written: () => void) => written();

@@ -99,6 +99,16 @@ test('a large message is claimed for one caller, and nothing beside it', async (
   assert.equal(claims.length, 2);
 });
 
+test('large messages are claimed for each caller at the same time', async () => {
+  const large = (number: number) => [{ numbers: [number], bytes: 5_000_000 }];
+  const { got, claims } = await askTogether([large(1), large(2), large(3)], [one, two, one]);
+  assert.deepEqual(got, [[1], [2], [3]]);
+  assert.deepEqual(
+    claims.map(({ maxMessages }) => maxMessages),
+    [4, 2, 1],
+  );
+});
+
 test('a caller without memory is refused, and the others get their messages', async () => {
   const refusing = {
     hold: () => {
