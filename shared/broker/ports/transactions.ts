@@ -29,8 +29,8 @@ export interface TransactionStore {
     refusal: BrokerError,
   ): Promise<readonly OperationOutcome[] | undefined>;
   /**
-   * Stores the due time of scheduled messages of a log, epoch ms, so that they are activated. Up to three write units. Throws
-   * MessagingEntityNotFound, ServiceTimeout.
+   * Stores the due time of scheduled messages of a log, epoch ms, so that they are activated. Up to three write units.
+   * Throws MessagingEntityNotFound, ServiceTimeout.
    */
   noteDue(log: Log, dueAt: number): Promise<void>;
 }

@@ -75,7 +75,7 @@ test('outcomes do not wait for those of other sends; those that are known togeth
     sizes.push(...peer.writes.slice(before));
   }
   assert.equal(sizes.length, 2);
-  assert.ok(Math.abs((sizes[0] ?? 0) - (sizes[1] ?? 0)) <= 1, `one frame each: ${sizes} bytes`);
+  assert.ok(Math.abs((sizes[0] ?? 0) - (sizes[1] ?? 0)) < 10, `one frame each: ${sizes} bytes`);
 });
 
 test('output that is sent at once counts for its turn: senders with more parts wait for the end of the turn', () => {
