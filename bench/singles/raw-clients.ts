@@ -36,6 +36,8 @@ export class RawClients implements QueueClients {
   /** Messages that the server may still push. */
   #credit = 0;
   #expected: ExpectedMessages | undefined;
+  /** Why the conversation has ended. */
+  #ended: Error | undefined;
   /** Resolves when the connection has ended. */
   #listening: Promise<void> | undefined;
   /** Called when the server has closed the link for receiving, as it was asked to. */
@@ -101,6 +103,7 @@ export class RawClients implements QueueClients {
   }
 
   #sendOne(body: Buffer): Promise<void> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const deliveryId = this.#sentDeliveries++;
     const deliveryTag = Buffer.alloc(4);
     deliveryTag.writeUInt32BE(deliveryId);
@@ -172,12 +175,15 @@ export class RawClients implements QueueClients {
         this.#locked.delete(id);
       }
     }
+    // The link for receiving may be closing; then nobody expects messages.
+    if (role === 'receiver' || this.#expected === undefined) return;
     const missing = this.#clients - this.#locked.size - this.#credit;
-    if (role === 'sender' && missing * CREDIT_PORTIONS >= this.#clients) this.#giveCredit();
+    if (missing * CREDIT_PORTIONS >= this.#clients) this.#giveCredit();
   }
 
-  /** What was under way fails; after the last of it, this is the answer to `close`. */
+  /** What was under way fails, and what is sent from now on. */
   #fail(error: Error): void {
+    this.#ended = error;
     for (const { reject } of this.#sendings.values()) reject(error);
     this.#sendings.clear();
     this.#expected?.failed(error);
