@@ -23,6 +23,8 @@ interface FakeBlock {
   readonly answerBytes?: number;
   /** Its claim fails. */
   readonly fails?: true;
+  /** Another process takes its messages first, so the claim chooses again, in the next look. */
+  readonly isLost?: true;
 }
 
 function message(number: number, mode: ClaimRequest['mode']): ReceivedMessage {
@@ -38,7 +40,35 @@ function message(number: number, mode: ClaimRequest['mode']): ReceivedMessage {
   return { sequenceNumber: BigInt(number), ...lock } as ReceivedMessage;
 }
 
-/** A store whose claims find the blocks of one entry of `looks` after the other; claims wait until `letGo`. */
+/** Claims messages of blocks, as the store does; returns their numbers. */
+function takeFrom(look: readonly FakeBlock[], request: ClaimRequest): readonly number[] {
+  const taken: number[] = [];
+  let bytes = 0;
+  for (const block of look) {
+    const size = block.bytes ?? 100 * block.numbers.length;
+    const chosen = block.numbers.slice(0, request.maxMessages - taken.length);
+    if (chosen.length === 0) break;
+    const allowed =
+      request.allowance?.take(chosen.length, size, block.answerBytes ?? size) ?? chosen.length;
+    taken.push(...chosen.slice(0, allowed));
+    if (allowed > 0) bytes += size;
+  }
+  let unclaimed = taken.length;
+  try {
+    if (taken.length > 0) request.payloads?.hold(bytes, BigInt(taken[0] ?? 0));
+    if (look.some(({ fails }) => fails)) throw serviceBusy('The database is busy.');
+    if (!look.some(({ isLost }) => isLost)) unclaimed = 0;
+  } finally {
+    const unused = unclaimed === 0 ? 0 : bytes;
+    request.allowance?.giveBack(unclaimed, unused, unused);
+  }
+  return taken;
+}
+
+/**
+ * A store whose claims find the blocks of one entry of `looks` after the other. Claims wait until `letGo`, and then for
+ * their turn if they found anything.
+ */
 function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
   const scheduler = new ManualScheduler();
   const settled: unknown[] = [];
@@ -47,33 +77,20 @@ function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
   const begun = new Promise<void>((resolve) => {
     letGo = resolve;
   });
+  let looked = 0;
   const claim: MessageStore['claim'] = async (_, request) => {
-    const look = looks[claims.length] ?? [];
     claims.push(request);
-    await begun;
-    if (look instanceof Error) throw look;
-    if (request.isWanted?.() === false) return [];
-    const taken: number[] = [];
-    let bytes = 0;
-    for (const block of look) {
-      const size = block.bytes ?? 100 * block.numbers.length;
-      const chosen = block.numbers.slice(0, request.maxMessages - taken.length);
-      if (chosen.length === 0) break;
-      const allowed =
-        request.allowance?.take(chosen.length, size, block.answerBytes ?? size) ?? chosen.length;
-      taken.push(...chosen.slice(0, allowed));
-      if (allowed > 0) bytes += size;
+    for (let choices = 0; ; choices++) {
+      const look = looks[looked++] ?? [];
+      await begun;
+      if (look instanceof Error) throw look;
+      if (look.length > 0 && choices === 0) await request.waitForTurn?.();
+      if (request.isWanted?.() === false) return [];
+      const taken = takeFrom(look, request);
+      if (look.some(({ isLost }) => isLost)) continue;
+      await scheduler.settled();
+      return taken.map((number) => message(number, request.mode));
     }
-    try {
-      if (taken.length > 0) request.payloads?.hold(bytes, BigInt(taken[0] ?? 0));
-      if (look.some(({ fails }) => fails)) throw serviceBusy('The database is busy.');
-    } catch (error) {
-      request.allowance?.giveBack(taken.length, bytes, bytes);
-      throw error;
-    }
-    request.allowance?.giveBack(0, 0, 0);
-    await scheduler.settled();
-    return taken.map((number) => message(number, request.mode));
   };
   const settle: MessageStore['settle'] = async (_, settlements) => {
     settled.push(...settlements.map(({ token, action }) => [Number(token.block), action]));

@@ -61,4 +61,4 @@ export const properties: fc.Arbitrary<Properties> = fc
   .map((entries) => Object.fromEntries(entries));
 
 /** Names that are valid header names, in lower case as HTTP libraries return them. */
-export const headerName = fc.stringMatching(/^p[a-z0-9_.-]{0,12}$/);
+export const headerName = fc.stringMatching(/^q[a-z0-9_.-]{0,12}$/);

@@ -5,7 +5,7 @@ export class SharedAllowance implements Allowance {
   #messages: number;
   #bytes: number;
   #answerBytes: number;
-  #isTouched = false;
+  #taken = 0;
 
   constructor(messages: number, bytes: number, answerBytes: number) {
     this.#messages = messages;
@@ -16,7 +16,7 @@ export class SharedAllowance implements Allowance {
   /** How many messages may still be taken. */
   get left(): number {
     const hasRoom = this.#bytes > 0 && this.#answerBytes > 0;
-    return hasRoom || !this.#isTouched ? this.#messages : 0;
+    return hasRoom || this.#taken === 0 ? this.#messages : 0;
   }
 
   /**
@@ -25,10 +25,10 @@ export class SharedAllowance implements Allowance {
    */
   take(messages: number, bytes: number, answerBytes: number): number {
     const hasRoom = bytes <= this.#bytes && answerBytes <= this.#answerBytes;
-    if (this.#isTouched && !hasRoom) return 0;
+    if (this.#taken > 0 && !hasRoom) return 0;
     const allowed = Math.min(messages, this.#messages);
     if (allowed === 0) return 0;
-    this.#isTouched = true;
+    this.#taken += allowed;
     this.#messages -= allowed;
     this.#bytes -= bytes;
     this.#answerBytes -= answerBytes;
@@ -36,6 +36,7 @@ export class SharedAllowance implements Allowance {
   }
 
   giveBack(messages: number, bytes: number, answerBytes: number): void {
+    this.#taken -= messages;
     this.#messages += messages;
     this.#bytes += bytes;
     this.#answerBytes += answerBytes;

@@ -115,6 +115,25 @@ export function blockDelete(
   };
 }
 
+/**
+ * The same write, on the further condition that the properties of the block's messages are those of this image. A slot
+ * alone does not show it: a dead letter counts no deliveries, and a reactivation may set the count back.
+ */
+export function ifSameProperties<Write extends BlockWrite>(
+  write: Write,
+  { payload: { overlay } }: Block,
+): Write {
+  const { ConditionExpression: condition, ExpressionAttributeValues: values } = write;
+  if (overlay === undefined) {
+    return { ...write, ConditionExpression: `${condition} AND attribute_not_exists(v)` };
+  }
+  return {
+    ...write,
+    ConditionExpression: `${condition} AND v = :seen`,
+    ExpressionAttributeValues: { ...values, ':seen': { B: overlay } },
+  };
+}
+
 function condition(
   { number, when, effect }: Pick<SlotChange, 'number' | 'when'> & Partial<SlotChange>,
   names: Names,

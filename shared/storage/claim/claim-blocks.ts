@@ -8,7 +8,12 @@ import { resultOf } from '../../domain/result-of.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
+import {
+  blockDelete,
+  blockUpdate,
+  ifSameProperties,
+  type SlotChange,
+} from '../blocks/block-writes.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
@@ -150,6 +155,7 @@ export async function claimBlock(
     // The earlier write may have removed them, so the answer is not "nothing there" (semantics #2).
     if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
+    // With the payload that the receive reads. If its properties have changed, no write succeeds: it scans again.
     block = { ...current, payload: block.payload };
     // The earlier write of this claim took effect: the locks are ours.
     const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);
@@ -185,8 +191,8 @@ async function write(
   });
   const isRemoval = how.kind === 'remove' && slots.length === block.slots.size;
   const writing = isRemoval
-    ? table.delete(key, blockDelete(changes))
-    : table.update(key, blockUpdate(changes));
+    ? table.delete(key, ifSameProperties(blockDelete(changes), block))
+    : table.update(key, ifSameProperties(blockUpdate(changes), block));
   const written = await orLookedUp(table, key, writing);
   if (isRemoval && written.done) {
     context.background(() => releasePayload(table, log, block.payload));

@@ -10,7 +10,7 @@ import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
+import { asSeen, blockDelete, blockUpdate, ifSameProperties } from '../blocks/block-writes.ts';
 import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { Transacted } from '../dynamodb/requests.ts';
@@ -57,9 +57,10 @@ export async function receiveDeferred(
     blocks.map((block) => {
       const seen = asSeen(block, 0);
       const key = keyOf(log, block);
-      if (!isLocking) return { delete: key, ...blockDelete([seen]) };
+      if (!isLocking) return { delete: key, ...ifSameProperties(blockDelete([seen]), block) };
       const slot = claimed(slotOf(block, 0), tag, lockedUntil, request.rules);
-      return { update: key, ...blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]) };
+      const update = blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]);
+      return { update: key, ...ifSameProperties(update, block) };
     }),
   );
   const isClaimed = await orLocked(context, log, blocks, isLocking ? tag : undefined, claiming);

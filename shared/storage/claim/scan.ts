@@ -63,7 +63,7 @@ async function readAndChoose(
   const { scanHints } = context;
   const isSpread = request.rules.session === undefined;
   const width = isSpread ? context.spread.widthOf(name) : 1;
-  // A dead letter that was put back looks as it did before, though its properties may have changed.
+  // A dead letter that was put back has the same slot as before, so only a lost claim would show that it has changed.
   const isRemembered = isSpread && !request.rules.isDeadLetter;
   const isKnown = isRemembered && width === 1 && hint !== undefined && scanHints.isFresh(hint);
   const remembered = isKnown ? chooseRemembered(context, log, request, now, hint) : undefined;

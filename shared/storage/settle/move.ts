@@ -9,6 +9,7 @@ import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
   blockDelete,
   blockUpdate,
+  ifSameProperties,
   type SlotChange,
   type SlotCondition,
 } from '../blocks/block-writes.ts';
@@ -99,7 +100,7 @@ export async function prepareMove(
   if (arrivals === undefined) return undefined;
   const key = keyOf(log, block);
   const source: Write = isWhole
-    ? { delete: key, ...blockDelete(leaving), ...RETURN_BLOCK }
+    ? { delete: key, ...ifSameProperties(blockDelete(leaving), block), ...RETURN_BLOCK }
     : { update: key, ...blockUpdate([...moved.map(removed), ...changes]), ...RETURN_BLOCK };
   const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
   return {

@@ -56,8 +56,8 @@ test('a caller that gave up before the claim claims nothing', async () => {
 for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
   test(`${mode}: a caller that gave up after the claim began`, async () => {
     let wants = 0;
-    // Asked before the claim, by the store, and as the plan is made; then it gives up.
-    const isWanted = () => ++wants <= 3;
+    // Asked before the claim, for its turn, by the store, and as the plan is made; then it gives up.
+    const isWanted = () => ++wants <= 4;
     const asks = [{ mode, isWanted }, { mode }, { mode }];
     const { got, settled } = await askTogether([[{ numbers: [1, 2, 3] }]], asks);
     if (mode === 'receiveAndDelete') {
@@ -134,16 +134,18 @@ test('each caller holds the memory of its own messages', async () => {
   assert.deepEqual(held, [[64 * 1024], [128 * 1024]]);
 });
 
-/** What a caller may take of several partitions, and how much of it is left. */
+/** What a caller may take of several partitions; how many messages are left of it, and the bytes of what was taken. */
 function allowanceOf(messages: number) {
-  const state = { left: messages };
-  const take = (wanted: number) => {
+  const state = { left: messages, bytes: 0 };
+  const take = (wanted: number, bytes: number) => {
     const allowed = Math.min(wanted, state.left);
     state.left -= allowed;
+    if (allowed > 0) state.bytes += bytes;
     return allowed;
   };
-  const giveBack = (unused: number) => {
+  const giveBack = (unused: number, bytes: number) => {
     state.left += unused;
+    state.bytes -= bytes;
   };
   return { state, allowance: { take, giveBack } };
 }
@@ -189,6 +191,86 @@ for (const fails of [false, true]) {
     assert.equal(state.left, 1);
   });
 }
+
+const busyElsewhere = { isLost: true } as const;
+
+test('if other processes were faster, the next choice is planned from the beginning, in the order of asking', async () => {
+  const looks = [
+    [{ numbers: [1, 2], ...busyElsewhere }],
+    [{ numbers: [3], ...busyElsewhere }],
+    [{ numbers: [4] }],
+    [{ numbers: [5] }],
+  ];
+  const { got, claims } = await askTogether(looks, [one, one]);
+  assert.deepEqual(got, [[4], [5]]);
+  assert.equal(claims.length, 2);
+});
+
+test('if other processes were faster, their messages take no room in the answers', async () => {
+  const answer = { form: 'batch', bytes: 100 } as const;
+  const looks = [
+    [{ numbers: [1], answerBytes: 60, ...busyElsewhere }],
+    [
+      { numbers: [2], answerBytes: 50 },
+      { numbers: [3], answerBytes: 50 },
+    ],
+  ];
+  const { got, claims } = await askTogether(looks, [{ answer }, { answer }]);
+  assert.deepEqual(got, [[2], [3]]);
+  assert.equal(claims.length, 1);
+});
+
+test('if other processes were faster to get a large message, another large one can be claimed', async () => {
+  const large = { bytes: 5_000_000 };
+  const looks = [
+    [{ numbers: [1], ...large, ...busyElsewhere }],
+    [{ numbers: [2], ...large }],
+    [{ numbers: [3] }],
+  ];
+  const { got, claims } = await askTogether(looks, [one, one]);
+  assert.deepEqual(got, [[2], [3]]);
+  assert.equal(claims.length, 2);
+});
+
+test('if other processes were faster, and no caller can have what is left, each claims by itself', async () => {
+  const answer = { form: 'batch', bytes: 100 } as const;
+  const tooLarge = { numbers: [2], answerBytes: 500 };
+  const looks = [[{ numbers: [1], answerBytes: 50, ...busyElsewhere }], [tooLarge], [tooLarge], []];
+  const { got, claims } = await askTogether(looks, [{ answer }, { answer }]);
+  assert.deepEqual(got, [[2], []], 'nobody is answered empty while there is a message');
+  assert.equal(claims.length, 3);
+});
+
+test('if other processes were faster, callers may take as much of other partitions as before', async () => {
+  const { state, allowance } = allowanceOf(2);
+  const looks = [
+    [{ numbers: [1, 2], ...busyElsewhere }],
+    [{ numbers: [3], ...busyElsewhere }],
+    [{ numbers: [4] }],
+  ];
+  const { got } = await askTogether(looks, [{ maxMessages: 2, allowance }, one]);
+  assert.deepEqual(got[0], [4]);
+  assert.deepEqual(state, { left: 1, bytes: 100 });
+});
+
+test('a claim of a group waits for one turn, that of the first caller that still wants messages', async () => {
+  const turns = [0, 0, 0];
+  const wants = [true, true, true];
+  const asks = turns.map((_, i) => ({
+    waitForTurn: async () => {
+      turns[i] = (turns[i] ?? 0) + 1;
+    },
+    isWanted: () => wants[i] === true,
+  }));
+  const looks = [[{ numbers: [1, 2, 3] }]];
+  assert.deepEqual((await askTogether(looks, asks)).got, [[1], [2], [3]]);
+  assert.deepEqual(turns, [1, 0, 0]);
+  const { got } = await askTogether(looks, asks, () => {
+    wants[0] = false;
+  });
+  assert.deepEqual(got, [[], [1], [2]]);
+  assert.deepEqual(turns, [1, 1, 0]);
+});
 
 test('claims of different modes, and of a session, do not share a claim', async () => {
   const modes = await askTogether(

@@ -126,3 +126,11 @@ test('messages and bytes that claims do not use are available to other claims', 
   allowance.giveBack(1, 1000, 1000);
   assert.deepEqual([allowance.left, allowance.take(10, 1000, 1000)], [10, 10]);
 });
+
+test('a message that is too large beside others is allowed once claims have given back all that they took', () => {
+  const allowance = new SharedAllowance(10, 1000, 1000);
+  assert.equal(allowance.take(1, 10, 10), 1);
+  assert.equal(allowance.take(1, 5000, 5000), 0);
+  allowance.giveBack(1, 10, 10);
+  assert.equal(allowance.take(1, 5000, 5000), 1);
+});

@@ -47,10 +47,14 @@ test('the blocks of a scan are remembered from any sort key in it on, for 250 ms
   assert.equal(found(), undefined);
 });
 
-test('too many blocks, too many bytes and changed properties are not remembered', () => {
+test('at most 32 blocks and 128 KB are remembered, and no changed properties', () => {
   const many = Array.from({ length: 33 }, (_, i) => blockAt(BigInt(1 + 2 * i)));
+  assert.equal(memoryOf(...many.slice(1)).found()?.length, 32);
   assert.equal(memoryOf(...many).found(), undefined);
-  assert.equal(memoryOf(blockAt(1n, { bytes: 128 * 1024 + 1 })).found(), undefined);
+  const half = 64 * 1024;
+  const first = blockAt(1n, { bytes: half });
+  assert.deepEqual(memoryOf(first, blockAt(3n, { bytes: half })).found(), [1n, 3n]);
+  assert.equal(memoryOf(first, blockAt(3n, { bytes: half + 1 })).found(), undefined);
   const plain = blockAt(1n);
   const changed = { ...plain, payload: { ...plain.payload, overlay: new Uint8Array(1) } };
   assert.equal(memoryOf(changed).found(), undefined);
