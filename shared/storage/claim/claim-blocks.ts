@@ -155,11 +155,14 @@ export async function claimBlock(
     // The earlier write may have removed them, so the answer is not "nothing there" (semantics #2).
     if (how.kind === 'remove' && isUncertain && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
-    // With the payload that the receive reads. If its properties have changed, no write succeeds: it scans again.
+    const isChanged = !hasSameProperties(current, block);
+    // With the payload that the receive reads.
     block = { ...current, payload: block.payload };
     // The earlier write of this claim took effect: the locks are ours.
     const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);
     if (ours.length > 0) return { block, slots: ours };
+    // The receive scans again: it has read other properties.
+    if (isChanged && !isUncertain) return undefined;
     const free = surveyBlock(block, request.rules, now).free;
     // A late copy of the write may still arrive. Writing the same slots again makes its condition fail.
     if (isUncertain && slots.every((slot) => free.includes(slot))) continue;
@@ -198,6 +201,12 @@ async function write(
     context.background(() => releasePayload(table, log, block.payload));
   }
   return written;
+}
+
+function hasSameProperties({ payload: one }: Block, { payload: other }: Block): boolean {
+  return other.overlay === undefined
+    ? one.overlay === undefined
+    : isSameBytes(one.overlay, other.overlay);
 }
 
 function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean {
