@@ -103,7 +103,10 @@ function chooseRemembered(
   const page = context.scanHints.pages.find(logName(log), hint.skipBefore);
   if (page === undefined) return undefined;
   const choice = new Choice(context, log, { ...request, width: 1 }, now);
-  for (const block of page.blocks) choice.consider(block);
+  for (const block of page.blocks) {
+    if (!choice.wantsMore) break;
+    choice.consider(block);
+  }
   if (choice.wantsMore || choice.hasLeftovers) return undefined;
   const result = choice.result(hint, { beganAt: page.readAt, changedAt: undefined });
   // If these are taken, the next choice is among what is there now.

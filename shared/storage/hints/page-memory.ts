@@ -45,14 +45,21 @@ export class PageMemory {
     this.#isOn = isOn;
   }
 
-  /** Keeps what a scan read, unless it is too much, or has changed properties, which may change again in place. */
+  /**
+   * Keeps the first of the blocks that a scan read, as many as a page may hold. A block with changed properties, which
+   * may change again in place, ends it.
+   */
   keep(log: string, { from, blocks, readAt }: Page): void {
-    const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
-    const isSmall = blocks.length <= BLOCKS_MAX && bytes <= BYTES_MAX && blocks.every(isPlain);
-    const last = blocks.at(-1);
-    if (this.#isOn && isSmall && last !== undefined && !this.#isContested(log)) {
-      const byKey = new Map(blocks.map((block) => [sortKeyOf(block), block]));
-      this.#pages.set(log, { from, blocks: byKey, last: sortKeyOf(last), readAt });
+    const kept = new Map<string, Block>();
+    let bytes = 0;
+    for (const block of blocks) {
+      bytes += block.payload.bytes;
+      if (kept.size === BLOCKS_MAX || bytes > BYTES_MAX || !isPlain(block)) break;
+      kept.set(sortKeyOf(block), block);
+    }
+    const last = [...kept.keys()].at(-1);
+    if (this.#isOn && last !== undefined && !this.#isContested(log)) {
+      this.#pages.set(log, { from, blocks: kept, last, readAt });
     } else this.drop(log);
   }
 

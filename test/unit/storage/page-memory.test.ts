@@ -47,18 +47,32 @@ test('the blocks of a scan are remembered from any sort key in it on, for 250 ms
   assert.equal(found(), undefined);
 });
 
-test('at most 32 blocks and 128 KB are remembered, and no changed properties', () => {
+test('the first 32 blocks and 128 KB of a scan are remembered, up to the first with changed properties', () => {
   const many = Array.from({ length: 33 }, (_, i) => blockAt(BigInt(1 + 2 * i)));
-  assert.equal(memoryOf(...many.slice(1)).found()?.length, 32);
-  assert.equal(memoryOf(...many).found(), undefined);
+  assert.equal(memoryOf(...many).found()?.length, 32);
   const half = 64 * 1024;
   const first = blockAt(1n, { bytes: half });
   assert.deepEqual(memoryOf(first, blockAt(3n, { bytes: half })).found(), [1n, 3n]);
-  assert.equal(memoryOf(first, blockAt(3n, { bytes: half + 1 })).found(), undefined);
+  assert.deepEqual(memoryOf(first, blockAt(3n, { bytes: half + 1 })).found(), [1n]);
+  assert.equal(memoryOf(blockAt(1n, { bytes: 2 * half + 1 })).found(), undefined);
   const plain = blockAt(1n);
   const changed = { ...plain, payload: { ...plain.payload, overlay: new Uint8Array(1) } };
   assert.equal(memoryOf(changed).found(), undefined);
+  assert.deepEqual(memoryOf(plain, { ...changed, sequence: 3n }, blockAt(5n)).found(), [1n]);
   assert.equal(memoryOf().found(), undefined);
+});
+
+test('a block that arrives behind the remembered part of a scan does not end the memory', () => {
+  const half = 64 * 1024;
+  const { memory, found } = memoryOf(
+    blockAt(1n),
+    blockAt(3n, { bytes: half }),
+    blockAt(5n, { bytes: half }),
+  );
+  memory.dropAt(LOG, keyAt(4n));
+  assert.deepEqual(found(), [1n, 3n]);
+  memory.dropAt(LOG, keyAt(2n));
+  assert.equal(found(), undefined);
 });
 
 test('a block that arrives among the remembered ones ends the memory, one behind them does not', () => {
