@@ -8,12 +8,14 @@ import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
 import { composeDependencies } from '../shared/app/compose-dependencies.ts';
 import { LEASE_MS } from '../shared/app/leases.ts';
+import { realScheduler } from '../shared/app/real-scheduler.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { firstRule } from '../shared/broker/management/rules.ts';
 import { newSubscription } from '../shared/domain/entities/entity-settings.ts';
+import type { Scheduler } from '../shared/domain/scheduler.ts';
 import { UnitMeter, type Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 import { DynamoRuleStore } from '../shared/storage/entities/rule-store.ts';
-import { VirtualTime } from '../test/support/virtual-time.ts';
+import { LEASE_END_MS, VirtualTime } from '../test/support/virtual-time.ts';
 import { BenchClient } from './http-client.ts';
 import { connectionStringOf } from './server-process.ts';
 
@@ -67,14 +69,22 @@ interface Served {
   readonly answered: Units;
 }
 
-/**
- * Starts the namespace in this process, over the engine at an endpoint. `watch` is called with the client of the
- * engine, to observe its requests.
- */
+export interface CountingOptions {
+  /** Called with the client of the engine, to observe its requests. */
+  readonly watch?: (client: DynamoDBClient) => void;
+  /** Default: Standard. */
+  readonly tier?: ComposeSettings['tier'];
+  /**
+   * `virtual` (default): caches of the process do not expire between the counted calls. `real`: calls that share a write
+   * wait for each other as they do in a server.
+   */
+  readonly time?: 'virtual' | 'real';
+}
+
+/** Starts the namespace in this process, over the engine at an endpoint. */
 export async function startCounting(
   endpoint: string,
-  watch?: (client: DynamoDBClient) => void,
-  tier: ComposeSettings['tier'] = 'Standard',
+  { watch, tier = 'Standard', time: kind = 'virtual' }: CountingOptions = {},
 ): Promise<CountingNamespace> {
   const client = createDynamoClient(endpoint);
   watch?.(client);
@@ -82,14 +92,14 @@ export async function startCounting(
   let addedMs: number = ADDED_LATENCY_MS.none;
   addLatency(client, () => addedMs);
   const meter = new UnitMeter();
-  // In virtual time, caches of the process do not expire between the counted calls.
-  const time = new VirtualTime();
+  const time = kind === 'virtual' ? new VirtualTime() : REAL_TIME;
   const startedAt = Date.now();
+  const began = time.now();
   const settings: ComposeSettings = {
     client,
     tables: TABLES,
     namespace: `bench-${randomBytes(6).toString('hex')}`,
-    clock: { now: () => startedAt + time.now() },
+    clock: { now: () => Math.floor(startedAt + time.now() - began) },
     scheduler: time,
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
@@ -136,6 +146,12 @@ export async function startCounting(
     },
   };
 }
+
+/** Real time, but the wait until the leases of other processes have ended is over at once: there are none. */
+const REAL_TIME: Scheduler = {
+  ...realScheduler,
+  after: (ms, work) => realScheduler.after(ms === LEASE_END_MS ? 0 : ms, work),
+};
 
 function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe'] {
   const { documents, entities, namespace, clock } = composeDependencies(settings);

@@ -184,7 +184,7 @@ async function countAll(
   const engine = await startEngine({ kind });
   console.log(`Engine: ${engine.name}\nCounting units`);
   try {
-    const counting = await startCounting(engine.endpoint, undefined, tierFor(sets));
+    const counting = await startCounting(engine.endpoint, { tier: tierFor(sets) });
     const rows: CountedRow[] = [];
     for (const set of sets) {
       for (const batch of BATCHES) {

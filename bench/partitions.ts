@@ -31,8 +31,10 @@ const MILLION = 1_000_000;
  */
 export async function measurePartitions(endpoint: string): Promise<readonly PartitionRow[]> {
   let units: CollectionUnits | undefined;
-  const counting = await startCounting(endpoint, (client) => {
-    units = new CollectionUnits(client);
+  const counting = await startCounting(endpoint, {
+    watch: (client) => {
+      units = new CollectionUnits(client);
+    },
   });
   if (units === undefined) throw new Error('Nobody watched the client.');
   const rows: PartitionRow[] = [];

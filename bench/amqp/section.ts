@@ -62,7 +62,7 @@ async function countAll(
   const engine = await startEngine({ kind });
   try {
     console.log('Counting units over AMQP');
-    const counting = await startCounting(engine.endpoint);
+    const counting = await startCounting(engine.endpoint, { time: 'real' });
     const units: AmqpUnits[] = [];
     for (const set of sets) units.push(...(await countAmqp(counting, set)));
     const settleMs = IDLE_SETTLE * measured;

@@ -32,7 +32,7 @@ export async function countSingles(
 ): Promise<readonly SinglesUnits[]> {
   const engine = await startEngine({ kind });
   try {
-    const counting = await startCounting(engine.endpoint);
+    const counting = await startCounting(engine.endpoint, { time: 'real' });
     counting.setAddedLatency('none');
     const rows: SinglesUnits[] = [];
     for (const { kind, clients } of plan.rows) {
