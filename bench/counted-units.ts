@@ -75,8 +75,8 @@ export interface CountingOptions {
   /** Default: Standard. */
   readonly tier?: ComposeSettings['tier'];
   /**
-   * `virtual` (default): caches of the process do not expire between the counted calls. `real`: calls that share a write
-   * wait for each other as they do in a server.
+   * `virtual` (default): caches of the process do not expire between the counted calls. `real`: calls that share a
+   * write wait for each other as they do in a server.
    */
   readonly time?: 'virtual' | 'real';
 }
