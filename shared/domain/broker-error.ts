@@ -118,18 +118,18 @@ export const messageSizeExceeded = (sentence: string, details?: Details): Broker
 export const serviceBusy = (sentence: string, details?: Details): BrokerError =>
   new BrokerError('ServiceBusy', sentence, details);
 
-/** ServiceBusy, because the process has no memory for as much as the request takes. */
-export class OutOfMemory extends BrokerError {
-  constructor(things: string) {
-    super(
-      'ServiceBusy',
-      `The service is busy with as many ${things} as it has memory for. Wait a moment and try again.`,
-    );
+/** ServiceBusy for what only this request does or needs: others may succeed at the same time. */
+export class BusyForThis extends BrokerError {
+  constructor(sentence: string, details?: Details) {
+    super('ServiceBusy', sentence, details);
   }
 }
 
 /** The refusal, because the process has no memory for more `things` now. */
-export const noMemoryFor = (things: string): OutOfMemory => new OutOfMemory(things);
+export const noMemoryFor = (things: string): BusyForThis =>
+  new BusyForThis(
+    `The service is busy with as many ${things} as it has memory for. Wait a moment and try again.`,
+  );
 
 /** TransactionAborted: nothing was done, and the same transaction may succeed later. */
 export function transactionAborted(): BrokerError {

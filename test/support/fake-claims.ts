@@ -69,7 +69,10 @@ function takeFrom(look: readonly FakeBlock[], request: ClaimRequest): readonly n
  * A store whose claims find the blocks of one entry of `looks` after the other. Claims wait until `letGo`, and then for
  * their turn if they found anything.
  */
-function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
+export function startClaims(
+  looks: readonly (readonly FakeBlock[] | Error)[],
+  unlocked: Promise<void> = Promise.resolve(),
+) {
   const scheduler = new ManualScheduler();
   const settled: unknown[] = [];
   const claims: ClaimRequest[] = [];
@@ -94,6 +97,7 @@ function startClaims(looks: readonly (readonly FakeBlock[] | Error)[]) {
   };
   const settle: MessageStore['settle'] = async (_, settlements) => {
     settled.push(...settlements.map(({ token, action }) => [Number(token.block), action]));
+    await unlocked;
     return [];
   };
   const grouped = groupedClaim({

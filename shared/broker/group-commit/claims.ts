@@ -7,6 +7,8 @@ import type { ClaimRequest, MessageStore } from '../ports/messages.ts';
 import { Deal, MemoryRefused } from './deal.ts';
 import { type Call, type GroupLimits, Lanes } from './lanes.ts';
 
+/** A receive of more messages goes alone: it has little to gain from company, and others would wait for it. */
+const SHARED_MESSAGES_MAX = 100;
 /** As many messages as one receive may ask for. */
 const LIMITS: GroupLimits = {
   calls: 500,
@@ -27,7 +29,7 @@ type Claim = MessageStore['claim'];
 interface GroupedClaimDependencies {
   readonly messages: Pick<MessageStore, 'claim' | 'settle'>;
   readonly scheduler: Scheduler;
-  /** Runs work that no caller waits for. */
+  /** Runs work whose failure no caller hears of. */
   readonly background: (work: () => Promise<void>) => void;
 }
 
@@ -42,7 +44,6 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
   const lanes = new Lanes<LogClaim, Messages>(scheduler, {
     limits: LIMITS,
     patience: 1,
-    mayShare,
     carryOut: async (calls) => {
       const wanted = calls.filter(({ request: { request } }) => request.isWanted?.() !== false);
       for (const call of calls) if (!wanted.includes(call)) call.resolve([]);
@@ -52,22 +53,31 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
     },
   });
   return (log, request) => {
-    if (request.rules.session !== undefined) return messages.claim(log, request);
-    const { entityId, generation, subQueue, partition } = log;
-    const lane = `${entityId} ${generation} ${subQueue} ${partition}`;
-    return lanes.join(lane, { log, request }, { messages: request.maxMessages, bytes: 0 });
+    const isAlone =
+      request.rules.session !== undefined || request.maxMessages > SHARED_MESSAGES_MAX;
+    if (isAlone) return messages.claim(log, request);
+    return lanes.join(
+      laneOf(log, request),
+      { log, request },
+      { messages: request.maxMessages, bytes: 0 },
+    );
   };
 }
 
-/** Claims share a group if they differ only in how many messages they want and may carry. */
-function mayShare({ request: one }: LogClaim, { request: other }: LogClaim): boolean {
-  return (
-    one.mode === other.mode &&
-    one.lockMs === other.lockMs &&
-    one.rules.epoch === other.rules.epoch &&
-    one.answer?.form === other.answer?.form &&
-    one.answer?.headerBytes === other.answer?.headerBytes
-  );
+/** Claims of one lane differ only in how many messages they want, and in what their callers may hold. */
+function laneOf(log: Log, { mode, lockMs, rules, answer }: ClaimRequest): string {
+  const { entityId, generation, subQueue, partition } = log;
+  const form = answer && [answer.form, answer.bytes, answer.headerBytes, answer.oneMayExceed];
+  return JSON.stringify([
+    entityId,
+    generation,
+    subQueue,
+    partition,
+    mode,
+    lockMs,
+    rules.epoch,
+    form,
+  ]);
 }
 
 async function claimAlone(claim: Claim, call: ClaimCall): Promise<void> {
@@ -94,37 +104,39 @@ async function claimTogether(
     messages = await claim(log, deal.request);
   } catch (error) {
     deal.giveBackAll();
-    if (error instanceof MemoryRefused) for (const call of calls) await claimAlone(claim, call);
+    if (error instanceof MemoryRefused) await claimEachAlone(claim, calls);
     else for (const call of calls) call.reject(error);
     return [];
   }
-  // There are messages that no caller of a group can have, such as one too large for the answer of the first.
-  if (messages.length === 0 && deal.refusedAll) {
-    const [next, ...others] = calls.filter((_, i) => !deal.isServed(i));
-    for (const [i, call] of calls.entries()) if (deal.isServed(i)) call.resolve([]);
-    if (next !== undefined) await claimAlone(claim, next);
-    return others;
-  }
   const { hands, surplus } = deal.dealOut(messages);
-  putBack(dependencies, first.request, surplus);
   const unserved: ClaimCall[] = [];
   for (const [i, call] of calls.entries()) {
     const hand = hands[i] ?? [];
-    if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);
+    const failure = hand.length === 0 ? deal.failureOf(i) : undefined;
+    if (failure !== undefined) call.reject(failure);
+    else if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);
     else unserved.push(call);
   }
+  await putBack(dependencies, first.request, surplus);
   if (!deal.hasLarge) return unserved;
   // Large messages would be claimed for one caller after the other.
-  await Promise.all(unserved.map((call) => claimAlone(claim, call)));
+  await claimEachAlone(claim, unserved);
   return [];
 }
 
-/** Unlocks messages for which nobody waits any more. Nobody has seen their locks, so the delivery does not count. */
-function putBack(
+async function claimEachAlone(claim: Claim, calls: readonly ClaimCall[]): Promise<void> {
+  await Promise.all(calls.map((call) => claimAlone(claim, call)));
+}
+
+/**
+ * Unlocks messages for which nobody waits any more. Nobody has seen their locks, so the delivery does not count. The
+ * next group of the lane begins after that, so that it finds them.
+ */
+async function putBack(
   { messages, background }: GroupedClaimDependencies,
   { log, request }: LogClaim,
   surplus: Messages,
-): void {
+): Promise<void> {
   const settlements = surplus.flatMap((message) =>
     'lockToken' in message
       ? [
@@ -136,7 +148,13 @@ function putBack(
       : [],
   );
   if (settlements.length === 0) return;
-  background(async () => {
-    await messages.settle(log, settlements, request);
+  await new Promise<void>((end) => {
+    // If it fails, the locks end by time.
+    background(() =>
+      messages
+        .settle(log, settlements, request)
+        .then(() => {})
+        .finally(end),
+    );
   });
 }

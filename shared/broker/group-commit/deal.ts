@@ -38,12 +38,11 @@ export class Deal {
   #next = 0;
   /** Of all blocks in the present plan. */
   #bytes = 0;
-  #answerBytes = 0;
   #hasLarge = false;
   /** Whether the plan's claim has ended; a further one begins with an empty plan. */
   #hasEnded = false;
-  #wasRefused = false;
-  #wasPlanned = false;
+  /** Of a block that was claimed beside others. */
+  #failure: unknown;
 
   /** `requests` = those of the callers, in the order of asking; at least one. */
   constructor(requests: readonly ClaimRequest[]) {
@@ -65,18 +64,19 @@ export class Deal {
     const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
     const wanted = sum(requests.map(({ maxMessages }) => maxMessages));
     const bytes = sum(requests.map(({ maxBytes }) => maxBytes));
-    const { answer } = first;
     return {
       ...first,
       maxMessages: Math.min(wanted, LIMITS.receiveMessages),
       maxBytes: Math.min(bytes, BYTES_MAX),
-      // The bytes of answers are counted for each caller.
-      answer: answer && { ...answer, bytes: Number.POSITIVE_INFINITY },
       allowance: {
         take: (...block) => this.#take(...block),
         giveBack: () => {
           this.#hasEnded = true;
         },
+      },
+      isForSeveral: true,
+      onFailure: (error) => {
+        this.#failure ??= error;
       },
       payloads: { hold: (bytes, number) => this.#hold(bytes, number) },
       // The group makes one claim, for which one turn is enough.
@@ -92,6 +92,16 @@ export class Deal {
     return this.#seats[index]?.isServed === true;
   }
 
+  /**
+   * The failure of a removal that was planned for a caller, by its index, who got nothing: it may have taken effect, so
+   * the caller must hear that the outcome is unknown. A lock that nobody has ends by time.
+   */
+  failureOf(index: number): unknown {
+    const seat = this.#seats[index];
+    const isRemoval = seat?.request.mode === 'receiveAndDelete' && seat.planned > 0;
+    return isRemoval ? this.#failure : undefined;
+  }
+
   /** Whether the claim was for one large message, beside which nothing is claimed. */
   get hasLarge(): boolean {
     return this.#hasLarge;
@@ -100,11 +110,6 @@ export class Deal {
   /** Gives back what was planned, because the claim failed. */
   giveBackAll(): void {
     this.#clear();
-  }
-
-  /** Whether there were messages, and none of them could be planned for any caller. */
-  get refusedAll(): boolean {
-    return this.#wasRefused && !this.#wasPlanned;
   }
 
   /**
@@ -143,14 +148,9 @@ export class Deal {
     const isFirst = this.#bytes === 0;
     const fits = isFirst || (!isLarge && !this.#hasLarge);
     const planned = fits ? this.#plan(messages, bytes, answerBytes) : 0;
-    if (planned === 0) {
-      this.#wasRefused = true;
-      return 0;
-    }
-    this.#wasPlanned = true;
+    if (planned === 0) return 0;
     this.#hasLarge = isLarge;
     this.#bytes += bytes;
-    this.#answerBytes += answerBytes;
     return planned;
   }
 
@@ -160,9 +160,7 @@ export class Deal {
     const hasRoom = (seat: Seat) =>
       !seat.isServed &&
       seat.planned + (shares.get(seat) ?? 0) < seat.request.maxMessages &&
-      isWanted(seat.request) &&
-      // All blocks count for each caller, since a lost race may change from which block its messages are.
-      this.#answerBytes + answerBytes <= (seat.request.answer?.bytes ?? Number.POSITIVE_INFINITY);
+      isWanted(seat.request);
     for (let i = 0; i < messages; i++) {
       const index = cyclicIndex(this.#seats, this.#next, hasRoom);
       const seat = index === undefined ? undefined : this.#seats[index];
@@ -207,11 +205,8 @@ export class Deal {
     }
     this.#next = 0;
     this.#bytes = 0;
-    this.#answerBytes = 0;
     this.#hasLarge = false;
     this.#hasEnded = false;
-    this.#wasRefused = false;
-    this.#wasPlanned = false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { assert } from '../../domain/assert.ts';
-import { BrokerError, type BrokerErrorCode, OutOfMemory } from '../../domain/broker-error.ts';
+import { BrokerError, type BrokerErrorCode, BusyForThis } from '../../domain/broker-error.ts';
 import { partitionsOf, requiresSession } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
@@ -16,18 +16,17 @@ import {
 import { type Call, type CallSize, type GroupLimits, Lanes } from './lanes.ts';
 import type { SendTurn } from './send-order.ts';
 
-/** A send of more messages, or bytes, goes alone: it has little to gain from company. */
-const SHARED_MESSAGES_MAX = 25;
-const SHARED_BYTES_MAX = 512 * 1024;
 /** As many messages as three blocks hold, in one write. */
-const LIMITS: GroupLimits = { calls: 100, messages: 100, bytes: SHARED_BYTES_MAX };
+const LIMITS: GroupLimits = { calls: 100, messages: 100, bytes: 512 * 1024 };
+/** A send that takes more of a group goes alone: it has little to gain from company, and others would wait for it. */
+const SHARE_MAX = 0.25;
 /**
  * How many messages one counts for that may take several items of the write: because of its session, its due time, or
  * the subscriptions of its topic.
  */
 const MANY_ITEMS = 3;
 
-/** Refusals of a whole group that may concern a single send of it, beside OutOfMemory. Nothing was stored. */
+/** Refusals of a whole group that may concern a single send of it, beside BusyForThis. Nothing was stored. */
 const OWN_REFUSALS: ReadonlySet<BrokerErrorCode> = new Set([
   'ArgumentError',
   'InvalidOperation',
@@ -70,8 +69,8 @@ export function groupedStore(
     const size = sizeOf(accepted, timing);
     const isShared =
       timing !== undefined &&
-      accepted.messages.length <= SHARED_MESSAGES_MAX &&
-      size.bytes <= SHARED_BYTES_MAX &&
+      size.messages <= SHARE_MAX * LIMITS.messages &&
+      size.bytes <= SHARE_MAX * LIMITS.bytes &&
       !refusesUnmatched(accepted);
     if (!isShared) {
       await turn?.othersStored();
@@ -132,7 +131,7 @@ async function storeGroup(
 
 /** Whether a send of the refused group may be accepted alone. */
 function mayBeOfOne(error: unknown): boolean {
-  if (error instanceof OutOfMemory) return true;
+  if (error instanceof BusyForThis) return true;
   return error instanceof BrokerError && OWN_REFUSALS.has(error.code);
 }
 

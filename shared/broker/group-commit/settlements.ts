@@ -1,3 +1,4 @@
+import { locationIn } from '../../domain/blocks/lock-token.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS as SERVICE_LIMITS } from '../../domain/limits.ts';
 import type { Scheduler } from '../../domain/scheduler.ts';
@@ -12,9 +13,13 @@ const LIMITS: GroupLimits = { calls: 500, messages: 500, bytes: Number.POSITIVE_
 /** Some items of one entity, and how to work on them. */
 interface ItemsRequest<Item, Outcome> {
   readonly items: readonly Item[];
+  /** Which messages the items name, all different. */
+  readonly locations: readonly string[];
   /** The same work for all requests of a lane. */
   readonly work: (items: readonly Item[]) => Promise<readonly Outcome[]>;
 }
+
+type ItemsCall<Item, Outcome> = Call<ItemsRequest<Item, Outcome>, readonly Outcome[]>;
 
 /**
  * `Broker.settle` and `Broker.renewLocks`, in which calls that arrive together for one entity, or one session, become
@@ -25,8 +30,8 @@ export function groupedSettlements(
   scheduler: Scheduler,
   { settle, renewLocks }: Pick<Broker, 'settle' | 'renewLocks'>,
 ): Pick<Broker, 'settle' | 'renewLocks'> {
-  const settling = groupItems(scheduler, settle);
-  const renewing = groupItems(scheduler, renewLocks);
+  const settling = groupItems(scheduler, settle, ({ lockToken }) => lockToken);
+  const renewing = groupItems(scheduler, renewLocks, (lockToken) => lockToken);
   return {
     settle: (path, settlements, sessionId) => {
       const isComplete = settlements.every(({ action }) => action.kind === 'complete');
@@ -43,6 +48,7 @@ function groupItems<Item, Outcome>(
     items: readonly Item[],
     sessionId?: string,
   ) => Promise<readonly Outcome[]>,
+  tokenOf: (item: Item) => string,
 ) {
   const lanes = new Lanes<ItemsRequest<Item, Outcome>, readonly Outcome[]>(scheduler, {
     limits: LIMITS,
@@ -59,18 +65,36 @@ function groupItems<Item, Outcome>(
     // A session id that is too long is refused, and must not be remembered.
     const isRefused = sessionId !== undefined && sessionId.length > SERVICE_LIMITS.idLength;
     if (items.length > JOIN_MAX || isRefused) return verb(path, items, sessionId);
+    const locations = items.map((item) => locationIn(tokenOf(item)));
+    if (new Set(locations).size < items.length) return verb(path, items, sessionId);
     const key = JSON.stringify([path.key, path.subQueue, sessionId, kind]);
     const work = (all: readonly Item[]) => verb(path, all, sessionId);
-    return lanes.join(key, { items, work }, { messages: items.length, bytes: 0 });
+    const request = { items, locations, work };
+    return lanes.join(key, request, { messages: items.length, bytes: 0 });
   };
 }
 
-/** Works on the items of all calls at once, and gives each call its own outcomes. */
+/**
+ * Works on the items of all calls at once, and gives each call its own outcomes. Calls that name a message which an
+ * earlier one names are left for the next group, since such items are worked on one after the other.
+ */
 async function carryOut<Item, Outcome>(
-  calls: readonly Call<ItemsRequest<Item, Outcome>, readonly Outcome[]>[],
-): Promise<readonly []> {
+  all: readonly ItemsCall<Item, Outcome>[],
+): Promise<readonly ItemsCall<Item, Outcome>[]> {
+  const seen = new Set<string>();
+  const calls: ItemsCall<Item, Outcome>[] = [];
+  const left: ItemsCall<Item, Outcome>[] = [];
+  for (const call of all) {
+    const { locations } = call.request;
+    if (locations.some((location) => seen.has(location))) {
+      left.push(call);
+      continue;
+    }
+    for (const location of locations) seen.add(location);
+    calls.push(call);
+  }
   const [first] = calls;
-  if (first === undefined) return [];
+  if (first === undefined) return left;
   try {
     const outcomes = await first.request.work(calls.flatMap(({ request }) => request.items));
     let next = 0;
@@ -82,5 +106,5 @@ async function carryOut<Item, Outcome>(
   } catch (error) {
     for (const call of calls) call.reject(error);
   }
-  return [];
+  return left;
 }

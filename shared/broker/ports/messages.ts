@@ -28,6 +28,13 @@ export interface ClaimRequest
   readonly lockMs: number;
   /** What this claim and concurrent claims of other logs may take together; absent = it is alone. */
   readonly allowance?: Allowance | undefined;
+  /**
+   * The messages are for several receivers, so each has a lock tag of its own: nobody can make the token of another's
+   * message from its own.
+   */
+  readonly isForSeveral?: true;
+  /** Hears of a failure that does not fail the claim, because it got messages elsewhere. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 /** A limit that concurrent claims of several logs share, so that together they take no more than one claim may. */

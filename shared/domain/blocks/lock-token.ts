@@ -30,6 +30,10 @@ export type BlockSection = 'live' | 'returned' | 'deferred' | 'scheduled';
 const LOCKABLE_SECTIONS = ['live', 'returned', 'deferred'] as const;
 
 export const TAG_BYTES = 7;
+/** The most messages that a block can hold. */
+export const SLOTS_MAX = 62;
+/** The text of a token up to its slot number. */
+const LOCATION_CHARACTERS = 18;
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Writes a token as GUID text. */
@@ -57,15 +61,21 @@ export function parseLockToken(text: string): LockToken {
   const hex = lower.replaceAll('-', '');
   const byteAt = (i: number) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16);
   const section = LOCKABLE_SECTIONS[byteAt(0) >> 6];
-  if (section === undefined) throw lockLost();
+  const slot = byteAt(7);
+  if (section === undefined || slot >= SLOTS_MAX) throw lockLost();
   return {
     section,
     partition: byteAt(0) & 0x3f,
     block: BigInt(`0x${hex.slice(2, 14)}`),
-    slot: byteAt(7),
+    slot,
     liveSlots: byteAt(8),
     tag: Uint8Array.from({ length: TAG_BYTES }, (_, i) => byteAt(9 + i)),
   };
+}
+
+/** The part of a token's text that names its message in the entity: the same for all tokens of that message. */
+export function locationIn(text: string): string {
+  return text.slice(0, LOCATION_CHARACTERS).toLowerCase();
 }
 
 /** Makes a lock tag: the low byte of the entity's epoch, then bytes of `random`, which has at least 6. */

@@ -20,9 +20,6 @@ import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schem
  */
 const SLOT_NAMES = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The most messages that a block can hold. */
-export const SLOTS_MAX = SLOT_NAMES.length;
-
 /** The attribute name of a slot. */
 export function slotName(slot: number): string {
   const name = SLOT_NAMES[slot];

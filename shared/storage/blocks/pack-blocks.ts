@@ -1,4 +1,5 @@
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
+import { SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
@@ -6,7 +7,7 @@ import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../dynamodb/item-size.ts';
 import { keyItem } from '../dynamodb/table.ts';
 import { logKey, payloadKey } from '../schema/message-keys.ts';
-import { SLOTS_MAX, toBlockItem } from './block-item.ts';
+import { toBlockItem } from './block-item.ts';
 import type { Compression } from './compression.ts';
 import { encodeMessages } from './message-codec.ts';
 import { printedBytesToStore } from './printed-bytes.ts';

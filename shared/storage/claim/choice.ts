@@ -35,6 +35,8 @@ export interface ScanRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly rules: BlockRules;
+  /** Whether the messages are for several receivers, whose claims follow each other. */
+  readonly isForSeveral?: true;
   /** When the locks of the chosen messages will end, epoch ms; absent for receive-and-delete. */
   readonly lockedUntil?: number;
 }

@@ -50,8 +50,15 @@ export interface Receive {
 
 /** How a receive takes messages: under a lock, with the slot that a message then has, or for good. */
 export type Taking =
-  | { readonly kind: 'lock'; readonly tag: Uint8Array; readonly change: (slot: Slot) => Slot }
+  | {
+      readonly kind: 'lock';
+      readonly tagOf: TagOf;
+      readonly change: (slot: Slot, number: number) => Slot;
+    }
   | { readonly kind: 'remove' };
+
+/** The lock tag for a slot of one block. */
+export type TagOf = (slot: number) => Uint8Array;
 
 /** When locks that begin at `now` end, epoch ms (semantics #3): with the session's lock in a session. */
 export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
@@ -91,7 +98,10 @@ export async function eachOf<Got extends Claimed>(
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
   const failure = outcomes.find((outcome) => 'error' in outcome);
-  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
+  if (failure !== undefined) {
+    if (taken.every((one) => one === undefined)) throw failure.error;
+    request.onFailure?.(failure.error);
+  }
   return taken;
 }
 
@@ -116,6 +126,17 @@ async function oneAfterAnother<Got extends Claimed>(
     if (outcome.value?.slots.length !== target.slots.length) break;
   }
   return taken;
+}
+
+/** Tags for the slots of one block: one for all, or one each if the messages are for several receivers. */
+export function newTags({ context, request }: Receive, shared: Uint8Array): TagOf {
+  if (request.isForSeveral !== true) return () => shared;
+  const tags = new Map<number, Uint8Array>();
+  return (slot) => {
+    const tag = tags.get(slot) ?? newTag(context, request.rules);
+    tags.set(slot, tag);
+    return tag;
+  };
 }
 
 /** A new random lock tag; in a session it begins with the id of the session's lock. */
@@ -159,7 +180,7 @@ export async function claimBlock(
     // With the payload that the receive reads.
     block = { ...current, payload: block.payload };
     // The earlier write of this claim took effect: the locks are ours.
-    const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);
+    const ours = how.kind === 'remove' ? [] : slotsWithTags(block, how.tagOf);
     if (ours.length > 0) return { block, slots: ours };
     // The receive scans again: it has read other properties.
     if (isChanged && !isUncertain) return undefined;
@@ -189,7 +210,8 @@ async function write(
   const key = keyOf(log, block);
   const changes = slots.map((number): SlotChange => {
     const slot = slotOf(block, number);
-    const effect = how.kind === 'remove' ? how : ({ kind: 'set', slot: how.change(slot) } as const);
+    const effect =
+      how.kind === 'remove' ? how : ({ kind: 'set', slot: how.change(slot, number) } as const);
     return { number, when: { kind: 'unchanged', slot }, effect };
   });
   const isRemoval = how.kind === 'remove' && slots.length === block.slots.size;
@@ -213,15 +235,19 @@ function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean
   return !slots.some((slot) => block?.slots.has(slot));
 }
 
-function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
+function changed(
+  block: Block,
+  slots: readonly number[],
+  change: (slot: Slot, number: number) => Slot,
+): Claimed {
   const after = new Map(block.slots);
-  for (const number of slots) after.set(number, change(slotOf(block, number)));
+  for (const number of slots) after.set(number, change(slotOf(block, number), number));
   return { block: { ...block, slots: after }, slots };
 }
 
-function slotsWithTag(block: Block, tag: Uint8Array): number[] {
+function slotsWithTags(block: Block, tagOf: TagOf): number[] {
   return Array.from(block.slots)
-    .filter(([, slot]) => isSameBytes(slot.tag, tag))
+    .filter(([number, slot]) => isSameBytes(slot.tag, tagOf(number)))
     .map(([number]) => number)
     .sort((a, b) => a - b);
 }

@@ -15,7 +15,15 @@ import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
-import { type Claimed, claimBlock, eachOf, lockEnd, newTag, type Receive } from './claim-blocks.ts';
+import {
+  type Claimed,
+  claimBlock,
+  eachOf,
+  lockEnd,
+  newTag,
+  newTags,
+  type Receive,
+} from './claim-blocks.ts';
 import { tokenOf, toReceivedMessage } from './received-message.ts';
 import { scan } from './scan.ts';
 
@@ -181,9 +189,11 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   const reading = isCalm ? resultOf(loadClaimed(receive, targets)) : undefined;
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const lockedUntil = lockEnd(request, inTurn.now);
-    const change = (slot: Slot) => claimed(slot, tag, lockedUntil, request.rules);
-    const got = await claimBlock(inTurn, target, { kind: 'lock', tag, change });
-    return got === undefined ? undefined : { ...got, lockedUntil };
+    const tagOf = newTags(receive, tag);
+    const change = (slot: Slot, number: number) =>
+      claimed(slot, tagOf(number), lockedUntil, request.rules);
+    const got = await claimBlock(inTurn, target, { kind: 'lock', tagOf, change });
+    return got === undefined ? undefined : { ...got, lockedUntil, tagOf };
   });
   const claims = taken.filter((claim) => claim !== undefined);
   context.scanHints.pages.noteLocked(logName(log), claims);
@@ -193,13 +203,13 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   const loaded = isRead ? early.value : await loadClaimed(receive, claims);
   // A missing payload means that this process was paused so long that another receiver completed the message.
   const live = claims.filter(({ block }) => loaded.has(block));
-  const messages = live.flatMap(({ block, slots, lockedUntil }) =>
+  const messages = live.flatMap(({ block, slots, lockedUntil, tagOf }) =>
     slots.map((number) => {
       const slot = slotOf(block, number);
       return {
         ...toReceivedMessage(log, block, number, loaded.at(block, number), request.rules),
         failedDeliveries: failedDeliveries(slot, request.rules, now),
-        lockToken: tokenOf(log, block, number, tag),
+        lockToken: tokenOf(log, block, number, tagOf(number)),
         lockedUntil,
       };
     }),

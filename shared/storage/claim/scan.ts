@@ -21,7 +21,9 @@ const RECHECK_BLOCKS = 8;
  */
 export async function scan(context: StoreContext, log: Log, request: ScanRequest): Promise<Scan> {
   const { clock, scans } = context;
-  const limiter = request.maxMessages > FIRST_PAGE_MAX ? scans.large : scans.small;
+  // Those for several receivers follow each other already, unless one is stuck.
+  const isLarge = request.maxMessages > FIRST_PAGE_MAX && request.isForSeveral !== true;
+  const limiter = isLarge ? scans.large : scans.small;
   return await limiter.during(logName(log), () => scanOnce(context, log, request, clock.now()));
 }
 

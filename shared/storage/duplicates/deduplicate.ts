@@ -7,6 +7,7 @@ import type {
 import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOfSession } from '../../domain/blocks/log.ts';
+import { BusyForThis } from '../../domain/broker-error.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
@@ -44,6 +45,7 @@ export async function reserve(
 ): Promise<Reservation> {
   const send = refused?.attempt.send ?? randomName(context.random);
   for (let tries = refused === undefined ? 0 : refused.attempt.tries + 1; ; tries++) {
+    if (tries >= CONFLICT_TRIES_MAX) throw keptDeciding();
     await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
     try {
       const reserved = await new Attempt(context, request, `${send}.${tries}`).reserve();
@@ -52,6 +54,10 @@ export async function reserve(
       if (!(error instanceof DeduplicationRefused)) throw error;
     }
   }
+}
+
+function keptDeciding(): BusyForThis {
+  return new BusyForThis('Other sends kept deciding about the same message ids. Try again.');
 }
 
 /**

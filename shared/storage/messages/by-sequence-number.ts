@@ -10,7 +10,7 @@ import { afterStoring, decided } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { addReady } from '../sessions/ready-index.ts';
 import { moveOut } from '../settle/move.ts';
-import { overlayOf } from '../settle/prepare-settlements.ts';
+import { overlayOf, requireRoom } from '../settle/prepare-settlements.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 
@@ -83,6 +83,7 @@ export async function deadLetterByNumber(
     const now = context.clock.now();
     if (isHeld(before, policy.rules, now)) return false;
     if (isExpired(block, slot, policy.rules, now)) return false;
+    requireRoom(block, action);
     const moved = await moveOut(context, log, block, [
       {
         slots: [{ ...asSeen(block, slot), after: unlocked(before, policy.rules) }],

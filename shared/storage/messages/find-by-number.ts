@@ -1,7 +1,7 @@
 import type { Block } from '../../domain/blocks/block.ts';
 import type { BlockSection } from '../../domain/blocks/lock-token.ts';
+import { SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { SLOTS_MAX } from '../blocks/block-item.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';

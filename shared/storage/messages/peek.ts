@@ -1,11 +1,11 @@
 import type { Peeked, PeekRequest } from '../../broker/ports/messages.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
 import type { BlockSection } from '../../domain/blocks/lock-token.ts';
+import { SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { failedDeliveries } from '../../domain/blocks/slot.ts';
 import type { MessageState, StoredMessage } from '../../domain/messages/message.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
-import { SLOTS_MAX } from '../blocks/block-item.ts';
 import { sizeOf } from '../blocks/pack-blocks.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';

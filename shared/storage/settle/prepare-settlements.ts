@@ -4,10 +4,13 @@ import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { deliveriesOf, type Slot, type SlotRules } from '../../domain/blocks/slot.ts';
+import { argumentError } from '../../domain/broker-error.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import {
   maxDeliveryExceeded,
   TIME_TO_LIVE_EXPIRED,
 } from '../../domain/messages/dead-letter-reasons.ts';
+import { propertiesBytes } from '../../domain/messages/property-limits.ts';
 import { type Properties, text } from '../../domain/messages/property-value.ts';
 import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
@@ -16,7 +19,7 @@ import {
   type SlotEffect,
   underLock,
 } from '../blocks/block-writes.ts';
-import type { Overlay } from '../blocks/payloads.ts';
+import { decodeOverlay, type Overlay } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -32,7 +35,7 @@ export interface HeldChange {
 /**
  * Prepares the settlement of messages of one block: one change of the block, and new blocks for messages that move.
  * `block` is an image in which all the locks are live; the conditions check that they still are. Undefined = the block
- * is gone.
+ * is gone. Throws ArgumentError for too many changed properties.
  */
 export async function prepareSettlements(
   context: StoreContext,
@@ -42,6 +45,7 @@ export async function prepareSettlements(
   policy: LogPolicy,
   now: number,
 ): Promise<PreparedWrite | undefined> {
+  for (const { action } of held) requireRoom(block, action);
   const [only] = held;
   const prepared =
     only !== undefined && staysAlone(block, only, policy, now)
@@ -61,6 +65,24 @@ export async function prepareSettlements(
         context.sizeEstimate.noteRemoval(log);
     },
   };
+}
+
+/** The changed properties of a message, bytes: twice what one settlement may change. */
+const CHANGED_BYTES_MAX = 2 * LIMITS.propertiesBytes;
+
+/**
+ * Throws ArgumentError if the changed properties of a message would be too long together with the earlier changes: each
+ * abandon could add others, until the item is full and nobody can lock the message any more.
+ */
+export function requireRoom(block: Block, action: HeldChange['action']): void {
+  const { overlay } = block.payload;
+  const { properties } = overlayOf(action);
+  if (overlay === undefined || Object.keys(properties).length === 0) return;
+  const bytes = propertiesBytes({ ...decodeOverlay(overlay).properties, ...properties });
+  if (bytes <= CHANGED_BYTES_MAX) return;
+  throw argumentError(
+    `With this change, the changed properties of the message are ${bytes} bytes long; the limit is ${CHANGED_BYTES_MAX}.`,
+  );
 }
 
 async function prepareChanges(

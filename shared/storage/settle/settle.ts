@@ -51,6 +51,11 @@ export async function settle(
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
+      if (error.code === 'ArgumentError' && group.length > 1) {
+        // Nothing was written; it may concern one of them.
+        for (const one of group) await settleGroup([one], how);
+        return;
+      }
       for (const { index } of group) failed.set(index, error);
     }
   };

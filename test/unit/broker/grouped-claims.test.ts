@@ -70,28 +70,6 @@ for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
   });
 }
 
-test('a message that is too large for the answer of one caller goes to another', async () => {
-  const answer = (bytes: number) => ({ form: 'batch', bytes }) as const;
-  const blocks = [{ numbers: [1], answerBytes: 500 }];
-  const { got, claims } = await askTogether(
-    [blocks, []],
-    [{ answer: answer(100) }, { answer: answer(1000) }],
-  );
-  assert.deepEqual(got, [[], [1]]);
-  assert.equal(claims.length, 2);
-});
-
-test('if no caller can have what was found, each claims by itself, with its own limits', async () => {
-  const answer = { form: 'batch', bytes: 100 } as const;
-  const blocks = [{ numbers: [1], answerBytes: 500 }];
-  const { got, claims } = await askTogether([blocks, blocks, []], [{ answer }, { answer }]);
-  assert.deepEqual(got, [[1], []]);
-  assert.deepEqual(
-    claims.map((claim) => claim.answer?.bytes),
-    [Number.POSITIVE_INFINITY, 100, 100],
-  );
-});
-
 test('a large message is claimed for one caller, and nothing beside it', async () => {
   const blocks = [{ numbers: [1], bytes: 5_000_000 }, { numbers: [2] }];
   const { got, claims } = await askTogether([blocks, [{ numbers: [2] }]], [one, one]);
@@ -230,15 +208,6 @@ test('if other processes were faster to get a large message, another large one c
   const { got, claims } = await askTogether(looks, [one, one]);
   assert.deepEqual(got, [[2], [3]]);
   assert.equal(claims.length, 2);
-});
-
-test('if other processes were faster, and no caller can have what is left, each claims by itself', async () => {
-  const answer = { form: 'batch', bytes: 100 } as const;
-  const tooLarge = { numbers: [2], answerBytes: 500 };
-  const looks = [[{ numbers: [1], answerBytes: 50, ...busyElsewhere }], [tooLarge], [tooLarge], []];
-  const { got, claims } = await askTogether(looks, [{ answer }, { answer }]);
-  assert.deepEqual(got, [[2], []], 'nobody is answered empty while there is a message');
-  assert.equal(claims.length, 3);
 });
 
 test('if other processes were faster, callers may take as much of other partitions as before', async () => {

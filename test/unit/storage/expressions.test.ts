@@ -3,16 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { Block } from '../../../shared/domain/blocks/block.ts';
+import { SLOTS_MAX } from '../../../shared/domain/blocks/lock-token.ts';
 import { type Log, logOf } from '../../../shared/domain/blocks/log.ts';
 import { isHeld, type Slot } from '../../../shared/domain/blocks/slot.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
-import {
-  fromBlockItem,
-  SLOTS_MAX,
-  slotName,
-  toBlockItem,
-} from '../../../shared/storage/blocks/block-item.ts';
+import { fromBlockItem, slotName, toBlockItem } from '../../../shared/storage/blocks/block-item.ts';
 import {
   blockDelete,
   blockUpdate,

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Block } from '../../../shared/domain/blocks/block.ts';
+import { SLOTS_MAX } from '../../../shared/domain/blocks/lock-token.ts';
 import { type Log, logOf } from '../../../shared/domain/blocks/log.ts';
 import type { Slot } from '../../../shared/domain/blocks/slot.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import type { Message } from '../../../shared/domain/messages/message.ts';
-import { SLOTS_MAX, toBlockItem } from '../../../shared/storage/blocks/block-item.ts';
+import { toBlockItem } from '../../../shared/storage/blocks/block-item.ts';
 import { brotli } from '../../../shared/storage/blocks/compression.ts';
 import { decodeMessages } from '../../../shared/storage/blocks/message-codec.ts';
 import {
