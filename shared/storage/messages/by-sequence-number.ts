@@ -9,8 +9,8 @@ import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import { afterStoring, decided } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { addReady } from '../sessions/ready-index.ts';
+import { overlayOf, requireRoom } from '../settle/changed-properties.ts';
 import { moveOut } from '../settle/move.ts';
-import { overlayOf, requireRoom } from '../settle/prepare-settlements.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 

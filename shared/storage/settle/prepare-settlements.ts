@@ -4,14 +4,10 @@ import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { deliveriesOf, type Slot, type SlotRules } from '../../domain/blocks/slot.ts';
-import { argumentError } from '../../domain/broker-error.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import {
   maxDeliveryExceeded,
   TIME_TO_LIVE_EXPIRED,
 } from '../../domain/messages/dead-letter-reasons.ts';
-import { propertiesBytes } from '../../domain/messages/property-limits.ts';
-import { type Properties, text } from '../../domain/messages/property-value.ts';
 import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
   blockUpdate,
@@ -19,10 +15,11 @@ import {
   type SlotEffect,
   underLock,
 } from '../blocks/block-writes.ts';
-import { decodeOverlay, type Overlay } from '../blocks/payloads.ts';
+import type { Overlay } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
+import { overlayOf, reasonProperties, requireRoom } from './changed-properties.ts';
 import { type MoveOut, mergeOverlays, prepareMove } from './move.ts';
 
 /** A settlement or renewal of a message whose lock the caller holds. */
@@ -65,24 +62,6 @@ export async function prepareSettlements(
         context.sizeEstimate.noteRemoval(log);
     },
   };
-}
-
-/** The changed properties of a message, bytes: twice what one settlement may change. */
-const CHANGED_BYTES_MAX = 2 * LIMITS.propertiesBytes;
-
-/**
- * Throws ArgumentError if the changed properties of a message would be too long together with the earlier changes: each
- * abandon could add others, until the item is full and nobody can lock the message any more.
- */
-export function requireRoom(block: Block, action: HeldChange['action']): void {
-  const { overlay } = block.payload;
-  const { properties } = overlayOf(action);
-  if (overlay === undefined || Object.keys(properties).length === 0) return;
-  const bytes = propertiesBytes({ ...decodeOverlay(overlay).properties, ...properties });
-  if (bytes <= CHANGED_BYTES_MAX) return;
-  throw argumentError(
-    `With this change, the changed properties of the message are ${bytes} bytes long; the limit is ${CHANGED_BYTES_MAX}.`,
-  );
 }
 
 async function prepareChanges(
@@ -282,29 +261,4 @@ function fingerprint(overlay: Overlay): string {
   return JSON.stringify(overlay, (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   );
-}
-
-/**
- * The changes that a settlement makes to the properties of messages that it moves (semantics #12, #13).
- * A receiver dead-letters with a reason of its own (semantics #C11), or with none.
- */
-export function overlayOf(action: HeldChange['action']): Overlay {
-  if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };
-  const properties = action.properties ?? {};
-  if (action.kind !== 'deadLetter') return { properties };
-  const { reason, description } = action;
-  return {
-    properties: {
-      ...properties,
-      ...reasonProperties(reason, description),
-    },
-  };
-}
-
-/** The properties that say why; none for what was not given (semantics #25, #26). */
-function reasonProperties(reason?: string, description?: string): Properties {
-  return {
-    ...(reason === undefined ? {} : { DeadLetterReason: text(reason) }),
-    ...(description === undefined ? {} : { DeadLetterErrorDescription: text(description) }),
-  };
 }

@@ -38,7 +38,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a claim whose answer was lost does not know its own lock',
     room: 'storage',
-    find: "const ours = how.kind === 'remove' ? [] : slotsWithTag(block, how.tag);",
+    find: "const ours = how.kind === 'remove' ? [] : slotsWithTags(block, how.tagOf);",
     replace: 'const ours: number[] = [];',
     harm: 'A message is locked for nobody: empty answers, a wrong delivery count, a session out of order.',
     needs: 'Peek-locks whose answers from the database are lost.',
