@@ -5,8 +5,10 @@ import {
   formatLockToken,
   isOfEpoch,
   type LockToken,
+  locationIn,
   lockTag,
   parseLockToken,
+  SLOTS_MAX,
   TAG_BYTES,
 } from '../../../shared/domain/blocks/lock-token.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
@@ -21,7 +23,7 @@ const token: fc.Arbitrary<LockToken> = fc.record(
       fc.bigInt({ min: 0n, max: 2n ** 48n - 1n }),
       fc.constantFrom(0n, 1n, 255n, 256n, 2n ** 32n, 2n ** 48n - 1n),
     ),
-    slot: fc.integer({ min: 0, max: 255 }),
+    slot: fc.integer({ min: 0, max: SLOTS_MAX - 1 }),
     liveSlots: fc.integer({ min: 0, max: 255 }),
     tag: fc.uint8Array({ minLength: TAG_BYTES, maxLength: TAG_BYTES }),
   },
@@ -35,6 +37,29 @@ test('a token is written as a GUID and parses to the same token', () => {
       assert.match(text, GUID);
       assert.deepEqual(parseLockToken(text), one);
       assert.deepEqual(parseLockToken(text.toUpperCase()), one);
+    }),
+  );
+});
+
+test('a token with a slot that no block has is lost', () => {
+  const [one] = fc.sample(token, 1);
+  assert.ok(one !== undefined);
+  for (const slot of [SLOTS_MAX, 255]) {
+    assert.throws(() => parseLockToken(formatLockToken({ ...one, slot })), /lock/i);
+  }
+});
+
+test('tokens have the same location if, and only if, they are of the same message', () => {
+  fc.assert(
+    fc.property(token, token, (one, other) => {
+      const { section, partition, block, slot } = one;
+      const same = { ...other, section, partition, block, slot };
+      const [a, b, c] = [one, same, other].map((each) => locationIn(formatLockToken(each)));
+      assert.equal(b, a);
+      assert.equal(locationIn(formatLockToken(one).toUpperCase()), a);
+      const place = (each: LockToken) =>
+        `${each.section} ${each.partition} ${each.block} ${each.slot}`;
+      assert.equal(c === a, place(other) === place(one));
     }),
   );
 });
