@@ -36,7 +36,7 @@ export async function runScenario(scenario: Scenario, trace?: Trace): Promise<Ru
   const world = new World(scenario, trace);
   const records: OperationRecord[] = [];
   const finish = (violations: readonly Violation[]): Run => ({
-    violations,
+    violations: [...unsupported(world), ...violations],
     records,
     requestFaults: world.requestFaults,
     events: world.timeline.count,
@@ -57,6 +57,10 @@ export async function runScenario(scenario: Scenario, trace?: Trace): Promise<Ru
   if (!isCleared) return finish([violation('stuck', 'A sweep never ended.')]);
   const violations = [...drain.violations, ...checkRun(scenario, records, drain.found)];
   return finish(violations.length > 0 ? violations : checkLeftOver(world));
+}
+
+function unsupported({ database: { unsupported } }: World): readonly Violation[] {
+  return unsupported === undefined ? [] : [violation('answer', unsupported.message)];
 }
 
 /** Runs events until work is done. Returns false if it takes longer than the limit. */

@@ -51,4 +51,29 @@ export const GROUP_COMMIT: readonly Mutant[] = [
     harm: 'Messages with one key are in several partitions.',
     needs: 'Sends of one process with different keys at the same time, to a partitioned queue.',
   },
+  {
+    name: 'sends of one link are not held back while an earlier one is under way',
+    room: 'broker',
+    find: 'const isHeld = call.orderedBy !== undefined && held.has(call.orderedBy);',
+    replace: 'const isHeld = false;',
+    harm: 'Messages are stored in another order than one link sent them.',
+    needs: 'Two sends over one link, the first of which takes more than 100 ms.',
+  },
+  {
+    name: 'a send that goes alone does not wait for those before it',
+    room: 'broker',
+    find: 'await Promise.allSettled(others);',
+    replace: '',
+    harm: 'Messages are stored in another order than one link sent them.',
+    needs: 'Two sends over one link at the same time, the second of which shares no write.',
+  },
+  {
+    name: 'a message is removed for a caller of a group that had given up before',
+    room: 'broker',
+    find: 'isWanted(seat.request) && this.#answerBytes',
+    replace:
+      "(seat.request.mode === 'receiveAndDelete' || isWanted(seat.request)) && this.#answerBytes",
+    harm: 'A message is lost, although nobody waited for it when it was removed.',
+    needs: 'Two receives and deletes of one process at the same time, of which one is aborted.',
+  },
 ];

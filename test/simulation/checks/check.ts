@@ -5,6 +5,7 @@ import { checkDeliveries } from './deliveries.ts';
 import { checkEmptyAnswers } from './empties.ts';
 import { checkEndings, type Found } from './endings.ts';
 import { Ledger } from './ledger.ts';
+import { checkPartitions } from './partitions.ts';
 import { checkSessions } from './sessions.ts';
 import { checkSettlements } from './settlements.ts';
 import type { Violation } from './violation.ts';
@@ -20,6 +21,7 @@ export function checkRun(
     ...checkAnswers(ledger),
     ...checkDeliveries(ledger),
     ...checkSettlements(ledger),
+    ...checkPartitions(ledger),
     ...checkSessions(ledger),
     ...checkEmptyAnswers(ledger),
     ...checkEndings(ledger, found),

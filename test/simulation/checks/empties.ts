@@ -8,6 +8,9 @@ import { type Violation, violation } from './violation.ts';
 /** A receive may miss what another process freed less than this ago, ms; in a session only due messages. */
 const MISSED_MS_MAX = 1500;
 
+/** How many blocks of the front a receive reads again at a time. */
+const PIECE_BLOCKS = 8;
+
 /** A receive returns no messages only if there are none, and keeps their order where order is promised. */
 export function checkEmptyAnswers(ledger: Ledger): readonly Violation[] {
   return ledger.records.flatMap((record) => {
@@ -98,11 +101,39 @@ function checkOrder(ledger: Ledger, record: OperationRecord, path: string): read
       copy.end === entityOf(path) &&
       !got.has(copy.tag) &&
       isIn(copy.message.sessionId, record, path) &&
+      !mayNotBeReadYet(ledger, record, copy) &&
       ledger.wasAvailable(copy, path, record.start - missedMs(record, copy), record.end),
   );
   if (skipped === undefined) return [];
   const text = `operation ${record.number} over ${record.process} skipped ${skipped.tag} in ${path}`;
   return [violation('order', text, [skipped.sent, record], [skipped.tag])];
+}
+
+/**
+ * Whether a receive that returns messages may have left out one that another process put back: it reads the front
+ * again in pieces of a few blocks, of which each holds a message at least (docs/architecture/hints.md).
+ */
+function mayNotBeReadYet(ledger: Ledger, record: OperationRecord, copy: Copy): boolean {
+  if (record.session !== undefined || isOwn(copy, record)) return false;
+  const inFront = ledger.copies.filter(
+    (other) =>
+      other.end === copy.end &&
+      (other.sequenceNumber ?? 0n) < (copy.sequenceNumber ?? 0n) &&
+      !wasRemovedBefore(other, record),
+  );
+  return inFront.length >= PIECE_BLOCKS;
+}
+
+function wasRemovedBefore({ settlements, deliveries }: Copy, { start }: OperationRecord): boolean {
+  return (
+    settlements.some(
+      ({ item, record }) =>
+        item.how === 'complete' && item.outcome === 'done' && record.end <= start,
+    ) ||
+    deliveries.some(
+      ({ delivery, record }) => delivery.lockToken === undefined && record.end <= start,
+    )
+  );
 }
 
 function isIn(sessionId: string | undefined, { session }: OperationRecord, path: string): boolean {

@@ -11,7 +11,7 @@ import { copiesOf } from './copies.ts';
 import type { Copy, Interval } from './copy.ts';
 import { Disturbances, wasRecreatedDuring } from './disturbances.ts';
 import { deferredPlace, Routes } from './route.ts';
-import { mayHaveRemovedMore, mayHaveTakenMore } from './taken.ts';
+import { heldUntil, mayHaveRemovedMore, mayHaveTakenMore } from './taken.ts';
 
 /**
  * What follows from the answers clients got: for each message, where it certainly was and when; for each
@@ -233,6 +233,8 @@ export class Ledger {
 
   /** A receive without an answer may have locked or removed any message at its path. */
   #recordReceive(record: OperationRecord, path: string, removes: boolean): void {
+    const putBackBy = heldUntil(this.scenario, record);
+    if (putBackBy !== undefined) this.#disturbances.add(path, record.start, putBackBy);
     if (!mayHaveTakenMore(this.scenario, record)) return;
     const isPermanent = removes && mayHaveRemovedMore(this.scenario, record);
     const entity = this.routes.entity(entityOf(path));

@@ -9,6 +9,7 @@ export type CheckName =
   | 'settlement'
   | 'delivery count'
   | 'order'
+  | 'partition'
   | 'duplicate'
   | 'transaction'
   | 'empty answer'

@@ -7,7 +7,7 @@ import type {
 } from '@aws-sdk/client-dynamodb';
 import { copyItem, type Item } from './attribute-values.ts';
 import { batchGet, batchWrite } from './batches.ts';
-import { notSimulated } from './failures.ts';
+import { NotSimulated, notSimulated } from './failures.ts';
 import type { ItemKey } from './item-keys.ts';
 import { getItem, query } from './reads.ts';
 import { type SingleWriteInput, writeSingle } from './single-writes.ts';
@@ -53,9 +53,15 @@ export interface ItemAddress extends ItemKey {
 export class SimulatedDatabase {
   readonly #state: State;
   readonly #tokens = new TransactionTokens();
+  #unsupported: NotSimulated | undefined;
 
   constructor(settings: DatabaseSettings) {
     this.#state = new State(settings);
+  }
+
+  /** Why the first request that is not supported failed. Storage takes that for an outage, and goes on. */
+  get unsupported(): NotSimulated | undefined {
+    return this.#unsupported;
   }
 
   /**
@@ -63,9 +69,11 @@ export class SimulatedDatabase {
    * input. Throws the exceptions of the SDK.
    */
   execute(name: OperationName, input: object): object {
-    const operation = OPERATIONS[name];
-    if (operation === undefined) throw notSimulated(`the operation ${name}`);
-    return operation(this.#state, input);
+    return this.#noting(() => {
+      const operation = OPERATIONS[name];
+      if (operation === undefined) throw notSimulated(`the operation ${name}`);
+      return operation(this.#state, input);
+    });
   }
 
   /**
@@ -74,7 +82,9 @@ export class SimulatedDatabase {
    * TransactionInProgressException and IdempotentParameterMismatchException.
    */
   prepare(input: object): PreparedTransaction {
-    return prepare(this.#state, this.#tokens, input as TransactWriteItemsCommandInput);
+    return this.#noting(() =>
+      prepare(this.#state, this.#tokens, input as TransactWriteItemsCommandInput),
+    );
   }
 
   /** The second half: writes everything at once and releases the items. */
@@ -109,5 +119,14 @@ export class SimulatedDatabase {
       .flatMap(({ histories }) =>
         histories.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
       );
+  }
+
+  #noting<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof NotSimulated) this.#unsupported ??= error;
+      throw error;
+    }
   }
 }

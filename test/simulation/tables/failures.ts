@@ -78,8 +78,10 @@ export function parameterMismatch(): IdempotentParameterMismatchException {
 }
 
 /** Storage sends something that the simulation does not support yet. */
-export function notSimulated(what: string): Error {
-  return new Error(`The simulated tables do not support ${what}.`);
+export class NotSimulated extends Error {}
+
+export function notSimulated(what: string): NotSimulated {
+  return new NotSimulated(`The simulated tables do not support ${what}.`);
 }
 
 /** A new object for each error, because the SDK adds to it. */

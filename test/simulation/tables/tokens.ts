@@ -7,7 +7,7 @@ export interface Token {
 }
 
 /** `#a` and `a` are names, `:a` is a value, all others are signs; a name may be a keyword. */
-const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>=|[=<>(),.]))\s*/y;
+const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>=|[=<>(),.+]))\s*/y;
 
 const OPERATOR = /^(?:[<>=]+|AND|OR|BETWEEN)$/i;
 

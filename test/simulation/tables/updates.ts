@@ -2,13 +2,33 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { hasMember, type Item, kindOf } from './attribute-values.ts';
 import { notSimulated, validationFailed } from './failures.ts';
 import { addNumbers } from './numbers.ts';
-import { nameOf, type Path, type Placeholders, parsePath, parseValue, type Uses } from './paths.ts';
+import {
+  nameOf,
+  type Path,
+  type Placeholders,
+  parsePath,
+  parseValue,
+  type Uses,
+  valueAt,
+} from './paths.ts';
 import { Tokens } from './tokens.ts';
 
 /** One change of an update, at a path; `value` = the placeholder of a value. */
 export type Action =
-  | { readonly kind: 'SET' | 'ADD' | 'DELETE'; readonly path: Path; readonly value: string }
+  | {
+      readonly kind: 'SET' | 'ADD' | 'DELETE';
+      readonly path: Path;
+      readonly value: string;
+      /** To what SET adds the value. */
+      readonly addedTo?: Summand;
+    }
   | { readonly kind: 'REMOVE'; readonly path: Path };
+
+/** The value at a path, or another one if there is none, by its placeholder. */
+interface Summand {
+  readonly path: Path;
+  readonly otherwise: string;
+}
 
 const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const;
 
@@ -30,7 +50,21 @@ function parseAction(kind: Action['kind'], tokens: Tokens, uses: Uses): Action {
   const path = parsePath(tokens, uses);
   if (kind === 'REMOVE') return { kind, path };
   if (kind === 'SET') tokens.expect('=');
-  return { kind, path, value: parseValue(tokens, uses) };
+  if (kind !== 'SET' || !tokens.takeIf('if_not_exists'))
+    return { kind, path, value: parseValue(tokens, uses) };
+  const addedTo = parseSummand(tokens, uses);
+  return { kind, path, addedTo, value: parseValue(tokens, uses) };
+}
+
+/** Parses a sum up to its second number, after `if_not_exists`. */
+function parseSummand(tokens: Tokens, uses: Uses): Summand {
+  tokens.expect('(');
+  const path = parsePath(tokens, uses);
+  tokens.expect(',');
+  const otherwise = parseValue(tokens, uses);
+  tokens.expect(')');
+  tokens.expect('+');
+  return { path, otherwise };
 }
 
 /** Throws ValidationException if the paths of two actions overlap, or if one is a key attribute. */
@@ -85,7 +119,10 @@ export function applyUpdate(
       continue;
     }
     const value = values[action.value] as AttributeValue;
-    const result = RESULTS[action.kind](map[name], value);
+    const { addedTo } = action;
+    const summand = addedTo && (valueAt(before, addedTo.path, names) ?? values[addedTo.otherwise]);
+    const result =
+      summand === undefined ? RESULTS[action.kind](map[name], value) : sumOf(summand, value);
     if (result === undefined) delete map[name];
     else map[name] = result;
   }
@@ -137,6 +174,11 @@ const RESULTS: Readonly<Record<'SET' | 'ADD' | 'DELETE', Result>> = {
     return left.length === 0 ? undefined : { NS: left };
   },
 };
+
+function sumOf(one: AttributeValue, other: AttributeValue): AttributeValue {
+  if (one.N === undefined || other.N === undefined) throw wrongType();
+  return { N: addNumbers(one.N, other.N) };
+}
 
 function wrongType(): Error {
   return validationFailed('An operand in the update expression has an incorrect data type');

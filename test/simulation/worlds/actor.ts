@@ -1,18 +1,19 @@
 import type {
-  OperatorAction,
   ReceivedMessage,
+  SendOptions,
   SessionHandle,
   SessionLock,
   SettlementAction,
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
-import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
-import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { Random } from '../machines/random.ts';
-import { Caller, type CallSpec, pathOf } from './caller.ts';
+import { type CallSpec, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';
-import type { CallKind } from './history.ts';
+import type { Call, CallKind } from './history.ts';
+import { Manager } from './manager.ts';
+
+type ReceiveMode = 'peekLock' | 'receiveAndDelete';
 
 /** A message to send. */
 export interface Sent {
@@ -26,7 +27,7 @@ export interface Sent {
 }
 
 /** A client that uses the broker through one process. */
-export class Actor extends Caller {
+export class Actor extends Manager {
   /** Sets how far the wall clock of its process is ahead of the time of the world, ms. */
   setClock(aheadMs: number): void {
     this.process.aheadMs = aheadMs;
@@ -34,6 +35,19 @@ export class Actor extends Caller {
 
   /** Sends messages, given by tag or in full; returns their numbers. */
   async send(path: string, ...messages: readonly (Sent | string)[]): Promise<readonly bigint[]> {
+    return await this.#send(path, messages);
+  }
+
+  /** The same over the actor's link, whose sends stay in order. */
+  async sendInOrder(path: string, ...messages: readonly (Sent | string)[]): Promise<void> {
+    await this.#send(path, messages, { orderedBy: this });
+  }
+
+  async #send(
+    path: string,
+    messages: readonly (Sent | string)[],
+    options: SendOptions = {},
+  ): Promise<readonly bigint[]> {
     const sent = messages.map((one) => (typeof one === 'string' ? { tag: one } : one));
     const tags = sent.map(({ tag }) => tag);
     const kind = sent.some(({ delayMs }) => delayMs !== undefined) ? 'schedule' : 'send';
@@ -41,7 +55,7 @@ export class Actor extends Caller {
     const spec: CallSpec = { kind, path, text: tags.join(' '), tags, mayExpire };
     const numbers = await this.ask(spec, async () => {
       const outgoing = sent.map((one) => this.#outgoing(one));
-      const stored = await this.process.broker.send(pathOf(path), outgoing);
+      const stored = await this.process.broker.send(pathOf(path), outgoing, options);
       return stored.flatMap(({ sequenceNumber }) =>
         sequenceNumber === undefined ? [] : [sequenceNumber],
       );
@@ -60,6 +74,16 @@ export class Actor extends Caller {
     session?: SessionHandle,
   ): Promise<readonly Delivery[]> {
     return await this.#receiveAs('receiveAndDelete', path, max, session);
+  }
+
+  /** Receives a message, and aborts the receive; the explorer chooses when. */
+  async receiveAborted(mode: ReceiveMode, path: string): Promise<readonly Delivery[]> {
+    const abort = new AbortController();
+    const options = { mode, maxMessages: 1, waitMs: 0, signal: abort.signal };
+    return await this.#receive(kindOf(mode), path, (call) => {
+      this.abortLater(call, abort);
+      return this.process.broker.receive(pathOf(path), options);
+    });
   }
 
   async receiveDeferred(
@@ -206,48 +230,6 @@ export class Actor extends Caller {
     );
   }
 
-  async purge(path: string): Promise<void> {
-    await this.ask({ kind: 'purge', path, text: '' }, () =>
-      this.process.broker.purge(pathOf(path)),
-    );
-  }
-
-  async create(path: string, settings: EntitySettings): Promise<void> {
-    await this.ask({ kind: 'create', path, text: '' }, async () => {
-      await this.process.management.create(path, settings);
-    });
-  }
-
-  async update(path: string, settings: EntitySettings, ifMatch: IfMatch = '*'): Promise<void> {
-    await this.ask({ kind: 'update', path, text: '' }, async () => {
-      await this.process.management.update(path, settings, ifMatch);
-    });
-  }
-
-  async delete(path: string): Promise<void> {
-    await this.ask({ kind: 'delete', path, text: '' }, () => this.process.management.delete(path));
-  }
-
-  async operate(
-    path: string,
-    action: OperatorAction,
-    tag: string,
-    number: bigint,
-    sessionId?: string,
-  ): Promise<void> {
-    const spec: CallSpec = { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] };
-    await this.ask(spec, async (call) => {
-      const { broker } = this.process;
-      call.answer = String(await broker.operate(pathOf(path), action, [number], sessionId));
-    });
-  }
-
-  async sweep(): Promise<void> {
-    await this.ask({ kind: 'sweep', path: '', text: '' }, async () => {
-      await this.process.sweep();
-    });
-  }
-
   #outgoing({ tag, bytes = 4, delayMs, ...rest }: Sent): OutgoingMessage {
     return {
       body: new Random(tag).bytes(bytes),
@@ -271,29 +253,32 @@ export class Actor extends Caller {
   }
 
   async #receiveAs(
-    mode: 'peekLock' | 'receiveAndDelete',
+    mode: ReceiveMode,
     path: string,
     maxMessages: number,
     session: SessionHandle | undefined,
   ): Promise<readonly Delivery[]> {
     const options = { mode, maxMessages, waitMs: 0, ...(session === undefined ? {} : { session }) };
-    const kind = mode === 'peekLock' ? 'receive' : mode;
     const work = () => this.process.broker.receive(pathOf(path), options);
-    return await this.#receive(kind, path, work, session);
+    return await this.#receive(kindOf(mode), path, work, session);
   }
 
   async #receive(
     kind: CallKind,
     path: string,
-    work: () => Promise<readonly ReceivedMessage[]>,
+    work: (call: Call) => Promise<readonly ReceivedMessage[]>,
     session?: SessionHandle,
   ): Promise<readonly Delivery[]> {
     const got = await this.ask({ kind, path, text: '' }, async (call) => {
-      const messages = await work();
+      const messages = await work(call);
       call.deliveries = messages.map((one) => deliveryOf(path, one, session));
       call.answer = call.deliveries.map(({ tag }) => tag).join(' ') || 'nothing';
       return call.deliveries;
     });
     return got ?? [];
   }
+}
+
+function kindOf(mode: ReceiveMode): CallKind {
+  return mode === 'peekLock' ? 'receive' : mode;
 }

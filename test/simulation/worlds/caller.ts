@@ -26,6 +26,8 @@ export class Caller {
   /** Whether its operations belong to the set-up, before the first choice. */
   readonly #isBefore: boolean;
   readonly #hasEnded: (name: string) => Promise<void>;
+  /** Whether operations begin in the present step, and need no choice of their own. */
+  #isAtOnce = false;
 
   constructor(
     name: string,
@@ -57,6 +59,15 @@ export class Caller {
     this.process.standStill(this.now() - since);
   }
 
+  /** Begins operations in one step, as calls that arrive together; only for actors named in `sharesProcess`. */
+  async atOnce(...operations: readonly (() => Promise<unknown>)[]): Promise<void> {
+    await this.#stage.turn(this.process, this.name);
+    this.#isAtOnce = true;
+    const all = operations.map((operation) => operation());
+    this.#isAtOnce = false;
+    await Promise.all(all);
+  }
+
   /** Lets time pass in the whole world; the explorer chooses when. */
   async pass(ms: number): Promise<void> {
     if (this.#isBefore) this.#stage.time.now += ms;
@@ -68,12 +79,21 @@ export class Caller {
     return this.#stage.time.now;
   }
 
+  /** Aborts an operation; the explorer chooses when. */
+  protected abortLater(call: Call, abort: AbortController): void {
+    this.#stage.abort(this.process, this.name, () => {
+      call.abortedAt = this.#stage.events.length;
+      abort.abort();
+    });
+  }
+
   /** Runs an operation and records its outcome. Returns undefined if it was refused or failed. */
   protected async ask<Value>(
     spec: CallSpec,
     work: (call: Call) => Promise<Value>,
   ): Promise<Value | undefined> {
-    if (!this.#isBefore) await this.#stage.turn(this.process, this.name);
+    const needsTurn = !this.#isBefore && !this.#isAtOnce;
+    if (needsTurn) await this.#stage.turn(this.process, this.name);
     const { time, events } = this.#stage;
     const call: Call = {
       tags: [],

@@ -68,6 +68,7 @@ export class Ending {
       ...stage.faults
         .filter(isUnexpected)
         .map((error) => `After an answer: ${(error as Error).stack}`),
+      ...(stage.database.unsupported === undefined ? [] : [stage.database.unsupported.message]),
       ...leftovers.violations,
       ...checkHistory(history, found, this.#world),
       ...(this.#world.check?.(ended, given) ?? []),

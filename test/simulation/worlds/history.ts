@@ -13,6 +13,8 @@ export interface Call {
   /** The number of events before its end; infinite until then. */
   end: number;
   endAt: number;
+  /** The number of events before its caller aborted it. */
+  abortedAt?: number;
   /** `unknown` = it may be done; `failed` = an unexpected error. */
   outcome: 'done' | 'refused' | 'unknown' | 'failed';
   code?: string;

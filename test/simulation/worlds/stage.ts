@@ -113,6 +113,11 @@ export class Stage {
     });
   }
 
+  /** Calls `abort` for an actor; the explorer chooses when. */
+  abort(process: WorldProcess, actor: string, abort: () => void): void {
+    this.#step(process.name, { text: () => `${actor} aborts` }, abort);
+  }
+
   /** Adds a passage of time as an event; resolves when it has happened. */
   pass(process: string, ms: number): Promise<void> {
     return new Promise((resolve) => {
@@ -223,7 +228,8 @@ export class Stage {
 
   #wait(process: WorldProcess, request: NetworkRequest, arrive: () => Arrived): Promise<object> {
     if (process.isOver) return new Promise(() => {});
-    this.requests.push({ process: process.name, name: request.name });
+    const at = this.events.length;
+    this.requests.push({ process: process.name, name: request.name, at });
     const hooks = {
       add: (next: Upcoming) => this.#add(next),
       crash: () => this.#crash(process),
@@ -268,6 +274,8 @@ export interface SentRequest {
   readonly process: string;
   /** The name of the SDK's command. */
   readonly name: string;
+  /** The number of events before it. */
+  readonly at: number;
 }
 
 /** Results of a write that changed nothing, and so was only a read. */

@@ -15,6 +15,8 @@ const SLOT = /#_(\w)/g;
 const NUMBERED = /:v\d+/g;
 /** The AND between two conditions, not the one between the bounds of BETWEEN. */
 const AND = / AND (?!:)/;
+/** The comma between two changes, not the one within a function. */
+const COMMA = /, (?![^(]*\))/;
 const SECTION = /(?:^| )(SET|REMOVE|ADD|DELETE) /;
 
 interface Expressions {
@@ -65,7 +67,7 @@ function sectionsOf(update: string): ReadonlyMap<string, readonly string[]> {
   const [, ...parts] = update.split(SECTION);
   const sections = new Map<string, readonly string[]>();
   for (let i = 0; i < parts.length; i += 2) {
-    sections.set(parts[i] ?? '', (parts[i + 1] ?? '').split(', '));
+    sections.set(parts[i] ?? '', (parts[i + 1] ?? '').split(COMMA));
   }
   return sections;
 }

@@ -7,6 +7,7 @@ export function falseEmpties(history: History, world: World): string[] {
   if (history.mayHave('accept')) return [];
   return history.of('receive', 'receiveAndDelete').flatMap((call) => {
     if (call.outcome !== 'done' || call.deliveries.length > 0) return [];
+    if (call.abortedAt !== undefined) return [];
     const sends = history
       .of('send')
       .filter(
@@ -30,7 +31,9 @@ const HARMLESS = new Set(['send', 'receive', 'schedule', 'sweep', 'create', 'ren
 function isFree(history: History, tag: string, during: Call): boolean {
   return history.calls.every((call) => {
     if (call === during || call.start > during.end) return true;
-    if (call.kind === 'receive' && call.outcome === 'unknown') return false;
+    // An aborted receive puts a message back after its answer.
+    const mayHold = call.outcome === 'unknown' || call.abortedAt !== undefined;
+    if (call.kind === 'receive' && mayHold) return false;
     if (!HARMLESS.has(call.kind) && call.outcome !== 'refused') {
       const isAbandoned =
         call.kind === 'abandon' && call.outcome === 'done' && call.end <= during.start;

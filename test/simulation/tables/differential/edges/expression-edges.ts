@@ -134,6 +134,28 @@ export const EXPRESSION_EDGES: readonly Edge[] = [
     INVALID,
   ),
   after(
+    'a sum with what is there',
+    [put({ ...key('a'), x: { M: { y: { N: '2' }, z: { N: '7' } } } })],
+    update('SET x.y = if_not_exists(x.y, :x) + :x REMOVE x.z', {
+      ExpressionAttributeValues: one,
+      ReturnValues: 'ALL_NEW',
+    }),
+  ),
+  after(
+    'a sum with a default',
+    [put({ ...key('a'), x: { M: {} } })],
+    update('SET x.y = if_not_exists(x.y, :x) + :x', {
+      ExpressionAttributeValues: one,
+      ReturnValues: 'ALL_NEW',
+    }),
+  ),
+  after(
+    'a sum with a text',
+    [put({ ...key('a'), x: { S: 'x' } })],
+    update('SET x = if_not_exists(x, :x) + :x', { ExpressionAttributeValues: one }),
+    INVALID,
+  ),
+  after(
     'a member taken out of a text',
     [put({ ...key('a'), x: { S: 'x' } })],
     update('DELETE x :x', { ExpressionAttributeValues: { ':x': { NS: ['1'] } } }),
