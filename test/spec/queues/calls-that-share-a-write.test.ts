@@ -139,7 +139,7 @@ test('#123 of sends at the same time that are forwarded to an almost full queue,
   const broker = await startBroker(t, { tier: 'Premium', limits: SMALL_ENTITIES });
   expectStatus(await broker.createQueue('target', LARGE), 201);
   await fill(broker, 'target');
-  expectStatus(await broker.createQueue('q', { ForwardTo: 'target' }), 201);
+  expectStatus(await broker.createQueue('q', { ...LARGE, ForwardTo: 'target' }), 201);
   const fitting = COUNT - 4;
   const bytes = (ENTITY_BYTES - FILL * BODY.length) / (fitting + 1);
   const answers = await atOnce(() => broker.send('q', Buffer.alloc(bytes, 'x')));
