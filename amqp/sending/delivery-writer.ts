@@ -120,7 +120,7 @@ export class DeliveryWriter {
    * stored.
    */
   async #storeNext(decoded: DecodedAccount): Promise<NextRead> {
-    const sends: Promise<void>[] = [];
+    let stored: Promise<void> | undefined;
     try {
       const { read, bytes, next } = await this.#readGroup(decoded);
       if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
@@ -130,11 +130,13 @@ export class DeliveryWriter {
         if (enlistment === undefined) outsideTransactions.push(one);
         else await this.#enlist(one, enlistment);
       }
-      sends.push(...(await this.#begin(outsideTransactions)));
+      if (await this.#maySend(outsideTransactions)) {
+        stored = this.#sends.add(outsideTransactions, this.#send(outsideTransactions));
+      }
       return next;
     } finally {
-      const stored = Promise.all(sends).then(() => {});
-      this.#context.background(() => stored.finally(() => decoded.close()));
+      const ended = Promise.resolve(stored);
+      this.#context.background(() => ended.finally(() => decoded.close()));
     }
   }
 
@@ -205,19 +207,19 @@ export class DeliveryWriter {
     }
   }
 
-  /** Begins to store deliveries, in order; returns the promises of what is still under way. */
-  async #begin(deliveries: readonly ReadDelivery[]): Promise<readonly Promise<void>[]> {
-    if (deliveries.length === 0) return [];
+  /** Whether there are deliveries that the peer has the right to send; refuses them otherwise. */
+  async #maySend(deliveries: readonly ReadDelivery[]): Promise<boolean> {
+    if (deliveries.length === 0) return false;
     try {
       await this.#context.authorization.require(this.#pathname, this.#path, ['Send']);
+      return true;
     } catch (error) {
       this.#refuse(
         deliveries.map(({ delivery }) => delivery),
         error,
       );
-      return [];
+      return false;
     }
-    return [this.#sends.add(deliveries, this.#send(deliveries))];
   }
 
   /** Sends deliveries, which the broker stores together if it can, and reports the outcome of each. */

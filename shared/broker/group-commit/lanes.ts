@@ -8,6 +8,7 @@ const LINGER_MS = { first: 1, most: 8 };
 const STALLED_MS = 100;
 /** The most groups of one lane under way at once, all but the last one stalled. */
 const GROUPS_AT_ONCE_MAX = 16;
+
 /** What a group may hold: callers, and messages and bytes of all of them together. A single call may exceed it. */
 export interface GroupLimits {
   readonly calls: number;

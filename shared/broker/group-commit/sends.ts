@@ -47,9 +47,10 @@ type SendCall = Call<SendRequest, SentNumbers>;
 
 /**
  * Stores accepted messages; sends that arrive together for one partition of an entity share a write. Each has been
- * checked alone before, and if a group is refused all the same, each is tried again alone. A send goes alone if its
- * messages fill blocks of their own; if some of them are scheduled and some not; and to a topic that refuses messages
- * without a matching subscription, because it refuses a group only if none of its messages matches (semantics T7).
+ * checked alone before, and if a group is refused all the same, each is tried again alone. A send goes alone if it
+ * takes more than a quarter of a group; if some of its messages are scheduled and some not; and to a topic that refuses
+ * messages without a matching subscription, because it refuses a group only if none of its messages matches
+ * (semantics T7).
  */
 export function groupedStore(
   dependencies: BrokerDependencies & { readonly scheduler: Scheduler },

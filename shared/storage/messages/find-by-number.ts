@@ -1,6 +1,5 @@
 import type { Block } from '../../domain/blocks/block.ts';
-import type { BlockSection } from '../../domain/blocks/lock-token.ts';
-import { SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
+import { type BlockSection, SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { blockSortKey } from '../schema/message-keys.ts';

@@ -1,7 +1,6 @@
 import type { Peeked, PeekRequest } from '../../broker/ports/messages.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
-import type { BlockSection } from '../../domain/blocks/lock-token.ts';
-import { SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
+import { type BlockSection, SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { failedDeliveries } from '../../domain/blocks/slot.ts';
 import type { MessageState, StoredMessage } from '../../domain/messages/message.ts';
