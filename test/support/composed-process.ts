@@ -51,3 +51,13 @@ export function ask(more: Partial<ReceiveOptions> = {}): ReceiveOptions {
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Far longer than the 100 ms after which a stalled group no longer holds up the next one. */
+const PATIENCE_MS = 20_000;
+
+/** Lets turns of the event loop pass until a condition holds, or for a long time; returns whether it holds. */
+export async function comesTrue(condition: () => boolean): Promise<boolean> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!condition() && performance.now() < end) await turns(10);
+  return condition();
+}

@@ -21,8 +21,10 @@ interface FakeBlock {
   readonly numbers: readonly number[];
   readonly bytes?: number;
   readonly answerBytes?: number;
-  /** Its claim fails. */
+  /** Its claim fails; of several blocks, only if all do. */
   readonly fails?: true;
+  /** Its outcome is known when this ends. */
+  readonly until?: Promise<void>;
   /** Another process takes its messages first, so the claim chooses again, in the next look. */
   readonly isLost?: true;
 }
@@ -40,29 +42,62 @@ function message(number: number, mode: ClaimRequest['mode']): ReceivedMessage {
   return { sequenceNumber: BigInt(number), ...lock } as ReceivedMessage;
 }
 
-/** Claims messages of blocks, as the store does; returns their numbers. */
-function takeFrom(look: readonly FakeBlock[], request: ClaimRequest): readonly number[] {
-  const taken: number[] = [];
-  let bytes = 0;
+/** What a claim is to take of a block. */
+interface Taken extends FakeBlock {
+  readonly numbers: readonly number[];
+}
+
+/** Takes messages of blocks as the request's allowance says. */
+function allowedOf(look: readonly FakeBlock[], request: ClaimRequest): readonly Taken[] {
+  const taken: Taken[] = [];
+  let left = request.maxMessages;
   for (const block of look) {
-    const size = block.bytes ?? 100 * block.numbers.length;
-    const chosen = block.numbers.slice(0, request.maxMessages - taken.length);
+    const size = sizeOf(block);
+    const chosen = block.numbers.slice(0, left);
     if (chosen.length === 0) break;
     const allowed =
       request.allowance?.take(chosen.length, size, block.answerBytes ?? size) ?? chosen.length;
-    taken.push(...chosen.slice(0, allowed));
-    if (allowed > 0) bytes += size;
-  }
-  let unclaimed = taken.length;
-  try {
-    if (taken.length > 0) request.payloads?.hold(bytes, BigInt(taken[0] ?? 0));
-    if (look.some(({ fails }) => fails)) throw serviceBusy('The database is busy.');
-    if (!look.some(({ isLost }) => isLost)) unclaimed = 0;
-  } finally {
-    const unused = unclaimed === 0 ? 0 : bytes;
-    request.allowance?.giveBack(unclaimed, unused, unused);
+    if (allowed === 0) continue;
+    left -= allowed;
+    taken.push({ ...block, numbers: chosen.slice(0, allowed) });
   }
   return taken;
+}
+
+function sizeOf({ bytes, numbers }: FakeBlock): number {
+  return bytes ?? 100 * numbers.length;
+}
+
+/** Claims messages of blocks, as the store does. */
+async function takeFrom(
+  look: readonly FakeBlock[],
+  request: ClaimRequest,
+): Promise<readonly ReceivedMessage[]> {
+  const taken = allowedOf(look, request);
+  const bytes = taken.reduce((sum, block) => sum + sizeOf(block), 0);
+  const count = taken.reduce((sum, { numbers }) => sum + numbers.length, 0);
+  const got: ReceivedMessage[] = [];
+  try {
+    const [first] = taken;
+    if (first !== undefined) request.payloads?.hold(bytes, BigInt(first.numbers[0] ?? 0));
+    await Promise.all(
+      taken.map(async ({ numbers, fails, isLost, until }, index) => {
+        await until;
+        const messages = numbers.map((number) => message(number, request.mode));
+        const isGot = fails !== true && isLost !== true;
+        if (isGot) got.push(...messages);
+        const error = serviceBusy('The database is busy.');
+        request.group?.onBlock(index, fails ? { error } : { value: isGot ? messages : [] });
+      }),
+    );
+    if (got.length === 0 && taken.some(({ fails }) => fails)) {
+      throw serviceBusy('The database is busy.');
+    }
+  } finally {
+    const unused = got.length > 0 ? 0 : bytes;
+    request.allowance?.giveBack(count - got.length, unused, unused);
+  }
+  return got;
 }
 
 /**
@@ -89,16 +124,15 @@ export function startClaims(
       if (look instanceof Error) throw look;
       if (look.length > 0 && choices === 0) await request.waitForTurn?.();
       if (request.isWanted?.() === false) return [];
-      const taken = takeFrom(look, request);
-      if (look.some(({ isLost }) => isLost)) continue;
+      const got = await takeFrom(look, request);
+      if (got.length === 0 && look.some(({ isLost }) => isLost)) continue;
       await scheduler.settled();
-      return taken.map((number) => message(number, request.mode));
+      return got;
     }
   };
   const settle: MessageStore['settle'] = async (_, settlements) => {
     settled.push(...settlements.map(({ token, action }) => [Number(token.block), action]));
     await unlocked;
-    return [];
   };
   const grouped = groupedClaim({
     messages: { claim, settle },

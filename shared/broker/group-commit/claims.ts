@@ -1,11 +1,13 @@
 import { parseLockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { LIMITS as SERVICE_LIMITS } from '../../domain/limits.ts';
+import { resultOf } from '../../domain/result-of.ts';
 import type { Scheduler } from '../../domain/scheduler.ts';
 import type { ReceivedMessage } from '../broker.ts';
 import type { ClaimRequest, MessageStore } from '../ports/messages.ts';
-import { Deal, MemoryRefused } from './deal.ts';
-import { type Call, type GroupLimits, Lanes } from './lanes.ts';
+import { MemoryRefused } from './claim-plan.ts';
+import { type ClaimCall, Deal, type LogClaim } from './deal.ts';
+import { type GroupLimits, Lanes } from './lanes.ts';
 
 /** A receive of more messages goes alone: it has little to gain from company, and others would wait for it. */
 const SHARED_MESSAGES_MAX = 100;
@@ -16,13 +18,7 @@ const LIMITS: GroupLimits = {
   bytes: Number.POSITIVE_INFINITY,
 };
 
-interface LogClaim {
-  readonly log: Log;
-  readonly request: ClaimRequest;
-}
-
 type Messages = readonly ReceivedMessage[];
-type ClaimCall = Call<LogClaim, Messages>;
 type Claim = MessageStore['claim'];
 
 /** What claims of several callers need. */
@@ -44,12 +40,13 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
   const lanes = new Lanes<LogClaim, Messages>(scheduler, {
     limits: LIMITS,
     patience: 1,
-    carryOut: async (calls) => {
+    carryOut: async (calls, again) => {
       const wanted = calls.filter(({ request: { request } }) => request.isWanted?.() !== false);
       for (const call of calls) if (!wanted.includes(call)) call.resolve([]);
       const [only, second] = wanted;
-      if (only !== undefined && second === undefined) await claimAlone(messages.claim, only);
-      return second === undefined ? [] : await claimTogether(dependencies, wanted);
+      if (only === undefined) return;
+      if (second === undefined) await claimAlone(messages.claim, only);
+      else await claimTogether(dependencies, wanted, again);
     },
   });
   return (log, request) => {
@@ -89,39 +86,32 @@ async function claimAlone(claim: Claim, call: ClaimCall): Promise<void> {
   }
 }
 
-/** Claims for several callers; returns those that must ask again. */
+/** Claims for several callers. Passes those that must ask again to `again`. */
 async function claimTogether(
   dependencies: GroupedClaimDependencies,
   calls: readonly ClaimCall[],
-): Promise<readonly ClaimCall[]> {
+  again: (calls: readonly ClaimCall[]) => void,
+): Promise<void> {
   const { claim } = dependencies.messages;
-  const deal = new Deal(calls.map(({ request }) => request.request));
   const [first] = calls;
-  if (first === undefined) return [];
-  const { log } = first.request;
-  let messages: Messages;
-  try {
-    messages = await claim(log, deal.request);
-  } catch (error) {
+  if (first === undefined) return;
+  /** What the next group waits for. */
+  const afterwards: Promise<void>[] = [];
+  const deal = new Deal(calls, {
+    unserved: (unserved) => {
+      // Large messages would be claimed for one caller after the other.
+      if (deal.hasLarge) afterwards.push(claimEachAlone(claim, unserved));
+      else again(unserved);
+    },
+    surplus: (locked) => afterwards.push(putBack(dependencies, first.request, locked)),
+  });
+  const claimed = await resultOf(claim(first.request.log, deal.request));
+  if (!('error' in claimed)) deal.end();
+  else if (claimed.error instanceof MemoryRefused) {
     deal.giveBackAll();
-    if (error instanceof MemoryRefused) await claimEachAlone(claim, calls);
-    else for (const call of calls) call.reject(error);
-    return [];
-  }
-  const { hands, surplus } = deal.dealOut(messages);
-  const unserved: ClaimCall[] = [];
-  for (const [i, call] of calls.entries()) {
-    const hand = hands[i] ?? [];
-    const failure = hand.length === 0 ? deal.failureOf(i) : undefined;
-    if (failure !== undefined) call.reject(failure);
-    else if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);
-    else unserved.push(call);
-  }
-  await putBack(dependencies, first.request, surplus);
-  if (!deal.hasLarge) return unserved;
-  // Large messages would be claimed for one caller after the other.
-  await claimEachAlone(claim, unserved);
-  return [];
+    await claimEachAlone(claim, calls);
+  } else deal.fail(claimed.error);
+  await Promise.all(afterwards);
 }
 
 async function claimEachAlone(claim: Claim, calls: readonly ClaimCall[]): Promise<void> {
@@ -150,11 +140,6 @@ async function putBack(
   if (settlements.length === 0) return;
   await new Promise<void>((end) => {
     // If it fails, the locks end by time.
-    background(() =>
-      messages
-        .settle(log, settlements, request)
-        .then(() => {})
-        .finally(end),
-    );
+    background(() => messages.settle(log, settlements, request, () => {}).finally(end));
   });
 }

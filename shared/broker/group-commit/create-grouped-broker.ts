@@ -24,7 +24,7 @@ function createGroupedBroker(ungrouped: BrokerParts): Broker {
   const order = new SendOrder();
   return {
     ...broker,
-    ...groupedSettlements(ungrouped.scheduler, broker),
+    ...groupedSettlements(ungrouped),
     send: (...call) => {
       const [, , { orderedBy } = {}] = call;
       if (orderedBy === undefined) return send(dependencies, store, ...call);

@@ -22,7 +22,7 @@ export interface CallSize {
   readonly bytes: number;
 }
 
-/** A call that waits for its group. Exactly one of `resolve` and `reject` must be called, by `carryOut`. */
+/** A call that waits for its group. `carryOut` answers it by `resolve` or `reject`; a second answer changes nothing. */
 export interface Call<Request, Outcome> {
   readonly request: Request;
   readonly size: CallSize;
@@ -45,11 +45,13 @@ export interface Grouping<Request, Outcome> {
   /** Whether two requests of one lane may share a group; default: they may. */
   readonly mayShare?: (first: Request, other: Request) => boolean;
   /**
-   * Carries out a group. Returns the calls that it has not answered: they come first in the next group. Does not throw.
+   * Carries out a group: answers each call, as soon as it can, or passes it to `again`, so that it comes first in the
+   * next group. Does not throw.
    */
   readonly carryOut: (
     calls: readonly Call<Request, Outcome>[],
-  ) => Promise<readonly Call<Request, Outcome>[]>;
+    again: (calls: readonly Call<Request, Outcome>[]) => void,
+  ) => Promise<void>;
 }
 
 /**
@@ -99,6 +101,8 @@ export class Lanes<Request, Outcome> {
 /** A group under way. */
 interface Group<Request, Outcome> {
   readonly calls: readonly Call<Request, Outcome>[];
+  /** How many of them wait for the next group. */
+  again: number;
   isStalled: boolean;
   /** Monotonic ms. */
   readonly beganAt: number;
@@ -196,15 +200,23 @@ class Lane<Request, Outcome> {
     this.#beforeLinger = undefined;
     const calls = this.#take();
     if (calls.length === 0) return;
-    const group = { calls, isStalled: false, beganAt: this.#scheduler.now() };
+    const group = { calls, again: 0, isStalled: false, beganAt: this.#scheduler.now() };
     this.#underWay.add(group);
     const stall = this.#scheduler.after(STALLED_MS, () => {
       group.isStalled = true;
       this.#schedule();
     });
-    void this.#grouping.carryOut(calls).then((unanswered) => {
+    const again = (unanswered: readonly Call<Request, Outcome>[]) => {
+      if (unanswered.length === 0) return;
+      group.again += unanswered.length;
+      // These have waited already.
+      this.#arrivedAt = Number.NEGATIVE_INFINITY;
+      this.#waiting.unshift(...unanswered);
+      this.#schedule();
+    };
+    void this.#grouping.carryOut(calls, again).then(() => {
       stall.cancel();
-      this.#end(group, unanswered);
+      this.#end(group);
     });
   }
 
@@ -239,20 +251,18 @@ class Lane<Request, Outcome> {
     return group;
   }
 
-  #end(group: Group<Request, Outcome>, unanswered: readonly Call<Request, Outcome>[]): void {
+  #end(group: Group<Request, Outcome>): void {
     this.#underWay.delete(group);
+    const arrived = Math.max(0, this.#waiting.length - group.again);
     this.#lastCallers = group.calls.length;
-    this.#expectedCallers = this.#lastCallers + this.#waiting.length;
+    this.#expectedCallers = this.#lastCallers + arrived;
     this.#endedAt = this.#scheduler.now();
     this.#lastMs = this.#endedAt - group.beganAt;
-    const keepComing = this.#lastCallers > 1 && this.#waiting.length > 0;
+    const keepComing = this.#lastCallers > 1 && arrived > 0;
     if (this.#grouping.lingers && keepComing) {
       const { first, most } = LINGER_MS;
       this.#lingerMs = Math.min(most, Math.max(first, 2 * this.#lingerMs));
     }
-    // These have waited already.
-    if (unanswered.length > 0) this.#arrivedAt = Number.NEGATIVE_INFINITY;
-    this.#waiting.unshift(...unanswered);
     this.#schedule();
     if (this.#lastCallers > 1) this.#scheduler.after(GATHER_MS_MAX, () => this.#endIfIdle());
     else this.#endIfIdle();

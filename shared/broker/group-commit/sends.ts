@@ -112,9 +112,9 @@ function laneOf({ entity, placementKey }: AcceptedMessages, timing: Timing): str
 async function storeGroup(
   dependencies: BrokerDependencies,
   calls: readonly SendCall[],
-): Promise<readonly []> {
+): Promise<void> {
   const [first] = calls;
-  if (first === undefined) return [];
+  if (first === undefined) return;
   try {
     const numbers = await storeMessages(
       dependencies,
@@ -127,7 +127,6 @@ async function storeGroup(
       for (const call of calls) await storeGroup(dependencies, [call]);
     } else for (const call of calls) call.reject(error);
   }
-  return [];
 }
 
 /** Whether a send of the refused group may be accepted alone. */

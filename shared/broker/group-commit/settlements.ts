@@ -1,8 +1,12 @@
+import { assert } from '../../domain/assert.ts';
 import { locationIn } from '../../domain/blocks/lock-token.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS as SERVICE_LIMITS } from '../../domain/limits.ts';
 import type { Scheduler } from '../../domain/scheduler.ts';
-import type { Broker } from '../broker.ts';
+import type { Broker, RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
+import type { BrokerDependencies } from '../dependencies.ts';
+import type { OnOutcome } from '../ports/messages.ts';
+import { renewLocks, settle } from '../settle/settle.ts';
 import { type Call, type GroupLimits, Lanes } from './lanes.ts';
 
 /** A call with more items than this goes alone: it has little to gain from company. */
@@ -10,28 +14,47 @@ const JOIN_MAX = 25;
 /** An item is a lock token with an action; its properties are bounded by the limits of a message. */
 const LIMITS: GroupLimits = { calls: 500, messages: 500, bytes: Number.POSITIVE_INFINITY };
 
+/** Works on items of one entity. */
+type Verb<Item, Outcome> = (
+  path: EntityPath,
+  items: readonly Item[],
+  sessionId: string | undefined,
+  onOutcome?: OnOutcome<Outcome>,
+) => Promise<readonly Outcome[]>;
+
 /** Some items of one entity, and how to work on them. */
 interface ItemsRequest<Item, Outcome> {
   readonly items: readonly Item[];
   /** Which messages the items name, all different. */
   readonly locations: readonly string[];
   /** The same work for all requests of a lane. */
-  readonly work: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  readonly work: (
+    items: readonly Item[],
+    onOutcome: OnOutcome<Outcome>,
+  ) => Promise<readonly Outcome[]>;
 }
 
 type ItemsCall<Item, Outcome> = Call<ItemsRequest<Item, Outcome>, readonly Outcome[]>;
 
 /**
  * `Broker.settle` and `Broker.renewLocks`, in which calls that arrive together for one entity, or one session, become
- * one call. Each item has an outcome of its own already, so nobody gets another's. Completes do not wait for
- * settlements that move messages, which take longer.
+ * one call. Each item has an outcome of its own already, so nobody gets another's, and nobody waits for another's
+ * block. Completes do not wait for settlements that move messages, which take longer.
  */
 export function groupedSettlements(
-  scheduler: Scheduler,
-  { settle, renewLocks }: Pick<Broker, 'settle' | 'renewLocks'>,
+  dependencies: BrokerDependencies & { readonly scheduler: Scheduler },
 ): Pick<Broker, 'settle' | 'renewLocks'> {
-  const settling = groupItems(scheduler, settle, ({ lockToken }) => lockToken);
-  const renewing = groupItems(scheduler, renewLocks, (lockToken) => lockToken);
+  const settling = groupItems(
+    dependencies.scheduler,
+    (...call: Parameters<Verb<Settlement, SettlementOutcome>>) => settle(dependencies, ...call),
+    ({ lockToken }) => lockToken,
+  );
+  const renewing = groupItems(
+    dependencies.scheduler,
+    (path, lockTokens: readonly string[], _, onOutcome?: OnOutcome<RenewalOutcome>) =>
+      renewLocks(dependencies, path, lockTokens, onOutcome),
+    (lockToken) => lockToken,
+  );
   return {
     settle: (path, settlements, sessionId) => {
       const isComplete = settlements.every(({ action }) => action.kind === 'complete');
@@ -43,11 +66,7 @@ export function groupedSettlements(
 
 function groupItems<Item, Outcome>(
   scheduler: Scheduler,
-  verb: (
-    path: EntityPath,
-    items: readonly Item[],
-    sessionId?: string,
-  ) => Promise<readonly Outcome[]>,
+  verb: Verb<Item, Outcome>,
   tokenOf: (item: Item) => string,
 ) {
   const lanes = new Lanes<ItemsRequest<Item, Outcome>, readonly Outcome[]>(scheduler, {
@@ -68,19 +87,21 @@ function groupItems<Item, Outcome>(
     const locations = items.map((item) => locationIn(tokenOf(item)));
     if (new Set(locations).size < items.length) return verb(path, items, sessionId);
     const key = JSON.stringify([path.key, path.subQueue, sessionId, kind]);
-    const work = (all: readonly Item[]) => verb(path, all, sessionId);
+    const work: ItemsRequest<Item, Outcome>['work'] = (all, onOutcome) =>
+      verb(path, all, sessionId, onOutcome);
     const request = { items, locations, work };
     return lanes.join(key, request, { messages: items.length, bytes: 0 });
   };
 }
 
 /**
- * Works on the items of all calls at once, and gives each call its own outcomes. Calls that name a message which an
- * earlier one names are left for the next group, since such items are worked on one after the other.
+ * Works on the items of all calls at once, and answers each call when it has the outcomes of its own. Calls that name a
+ * message which an earlier one names are left for the next group, since such items are worked on one after the other.
  */
 async function carryOut<Item, Outcome>(
   all: readonly ItemsCall<Item, Outcome>[],
-): Promise<readonly ItemsCall<Item, Outcome>[]> {
+  again: (calls: readonly ItemsCall<Item, Outcome>[]) => void,
+): Promise<void> {
   const seen = new Set<string>();
   const calls: ItemsCall<Item, Outcome>[] = [];
   const left: ItemsCall<Item, Outcome>[] = [];
@@ -94,17 +115,42 @@ async function carryOut<Item, Outcome>(
     calls.push(call);
   }
   const [first] = calls;
-  if (first === undefined) return left;
+  if (first === undefined) return;
+  again(left);
+  const answers = calls.map((call) => new Answer(call));
+  const items = answers.flatMap((answer) =>
+    answer.call.request.items.map((item, place) => ({ answer, item, place })),
+  );
   try {
-    const outcomes = await first.request.work(calls.flatMap(({ request }) => request.items));
-    let next = 0;
-    for (const call of calls) {
-      const end = next + call.request.items.length;
-      call.resolve(outcomes.slice(next, end));
-      next = end;
+    const outcomes = await first.request.work(
+      items.map(({ item }) => item),
+      (index, outcome) => items[index]?.answer.add(items[index].place, outcome),
+    );
+    for (const [index, { answer, place }] of items.entries()) {
+      const outcome = outcomes[index];
+      assert(outcome !== undefined, 'every item has an outcome');
+      answer.add(place, outcome);
     }
   } catch (error) {
     for (const call of calls) call.reject(error);
   }
-  return left;
+}
+
+/** The outcomes of one call, which is answered when all are known. */
+class Answer<Item, Outcome> {
+  readonly call: ItemsCall<Item, Outcome>;
+  readonly #outcomes: Outcome[];
+  readonly #known = new Set<number>();
+
+  constructor(call: ItemsCall<Item, Outcome>) {
+    this.call = call;
+    this.#outcomes = new Array(call.request.items.length);
+  }
+
+  /** Adds the outcome of an item, by its place in the call; adding it again changes nothing. */
+  add(place: number, outcome: Outcome): void {
+    this.#outcomes[place] = outcome;
+    this.#known.add(place);
+    if (this.#known.size === this.#outcomes.length) this.call.resolve(this.#outcomes);
+  }
 }

@@ -6,6 +6,7 @@ import type { BrokerError } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { Message, StoredMessage } from '../../domain/messages/message.ts';
 import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
+import type { Result } from '../../domain/result-of.ts';
 import type {
   DeadLetterAction,
   ReceivedMessage,
@@ -29,12 +30,20 @@ export interface ClaimRequest
   /** What this claim and concurrent claims of other logs may take together; absent = it is alone. */
   readonly allowance?: Allowance | undefined;
   /**
-   * The messages are for several receivers, so each has a lock tag of its own: nobody can make the token of another's
-   * message from its own.
+   * The receivers of the messages, if there are several. Each message then has a lock tag of its own: nobody can make
+   * the token of another's message from its own.
    */
-  readonly isForSeveral?: true;
-  /** Hears of a failure that does not fail the claim, because it got messages elsewhere. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
+  readonly group?: ReceiverGroup | undefined;
+}
+
+/** Several receivers that share a claim. */
+export interface ReceiverGroup {
+  /**
+   * Hears what was claimed of a block, or why nothing was, as soon as it is known: other blocks may take long.
+   * `index` = of the blocks of which the allowance allowed some messages, in that order. A block of which it hears
+   * nothing was left.
+   */
+  onBlock(index: number, outcome: Result<readonly ReceivedMessage[]>): void;
 }
 
 /** A limit that concurrent claims of several logs share, so that together they take no more than one claim may. */
@@ -87,6 +96,12 @@ export interface DeferredRequest
   /** Numbers without the partition; all different. */
   readonly sequences: readonly bigint[];
 }
+
+/**
+ * Hears the outcome of one of several items, by its index, as soon as it is known: those of the others may take long.
+ * An item of which it hears nothing has none, because the call has failed.
+ */
+export type OnOutcome<Outcome> = (index: number, outcome: Outcome) => void;
 
 /** A settlement whose token has been read. */
 export interface TokenSettlement {
@@ -145,19 +160,21 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    * lock expires, or a scheduled message comes due. Epoch ms; Infinity = none is known.
    */
   changesAt(log: Log, policy: LogPolicy): number;
-  /** Settles each message whose lock is live. Returns, in order, a refusal or undefined for each. */
+  /** Settles each message whose lock is live. `onOutcome` hears of each: a refusal, or undefined if it is settled. */
   settle(
     log: Log,
     settlements: readonly TokenSettlement[],
     policy: LogPolicy,
-  ): Promise<readonly (BrokerError | undefined)[]>;
-  /** Renews locks. Returns, in order, the new end (epoch ms) or a refusal for each. */
+    onOutcome: OnOutcome<BrokerError | undefined>,
+  ): Promise<void>;
+  /** Renews locks. `onOutcome` hears of each: the new end (epoch ms), or a refusal. */
   renew(
     log: Log,
     tokens: readonly LockToken[],
     lockMs: number,
     rules: BlockRules,
-  ): Promise<readonly (number | BrokerError)[]>;
+    onOutcome: OnOutcome<number | BrokerError>,
+  ): Promise<void>;
   /**
    * Dead-letters messages whose last delivery ended with an expired lock, and those that expired under a lock, if no
    * receive has found them. True = there were some.

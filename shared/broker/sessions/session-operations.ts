@@ -1,3 +1,4 @@
+import { assert } from '../../domain/assert.ts';
 import { parseLockToken } from '../../domain/blocks/lock-token.ts';
 import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
@@ -24,6 +25,7 @@ import type {
 } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
+import type { OnOutcome } from '../ports/messages.ts';
 import { claimOptions, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, tryForward } from '../routing/forward-pending.ts';
 import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
@@ -127,9 +129,12 @@ export async function settleInSession(
   path: EntityPath,
   settlements: readonly Settlement[],
   sessionId: string,
+  onOutcome?: OnOutcome<SettlementOutcome>,
 ): Promise<readonly SettlementOutcome[]> {
   const entity = await findReceivable(dependencies, path);
   requireSessionFits(entity, path, sessionId);
+  const actions = settlements.map(({ action }) => action);
+  const isForwarding = mayDeadLetter(entity, actions);
   const log = sessionLog(entity, sessionId);
   const lock = await dependencies.sessions.lockState(log);
   const outcomes: SettlementOutcome[] = [];
@@ -140,26 +145,30 @@ export async function settleInSession(
       const token = parseLockToken(lockToken);
       const lockId = lock.holder?.lockId;
       if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();
-      return [{ index, settlement: { token, action } }];
+      return [{ index, lockToken, settlement: { token, action } }];
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
       outcomes[index] = { lockToken, refusal: asSessionLockLost(error) };
       return [];
     }
   });
-  const refusals = await dependencies.messages.settle(
+  await dependencies.messages.settle(
     log,
     readable.map(({ settlement }) => settlement),
     sessionPolicy(entity, log, lock),
+    (i, refusal) => {
+      const one = readable[i];
+      assert(one !== undefined, 'an outcome is that of a settlement');
+      const { index, lockToken } = one;
+      const outcome = {
+        lockToken,
+        ...(refusal === undefined ? {} : { refusal: asSessionLockLost(refusal) }),
+      };
+      outcomes[index] = outcome;
+      if (!isForwarding) onOutcome?.(index, outcome);
+    },
   );
-  for (const [i, { index }] of readable.entries()) {
-    const refusal = refusals[i];
-    const lockToken = settlements[index]?.lockToken ?? '';
-    outcomes[index] =
-      refusal === undefined ? { lockToken } : { lockToken, refusal: asSessionLockLost(refusal) };
-  }
-  const actions = settlements.map(({ action }) => action);
-  if (mayDeadLetter(entity, actions)) await tryForward(dependencies, entity, [log.partition]);
+  if (isForwarding) await tryForward(dependencies, entity, [log.partition]);
   return outcomes;
 }
 

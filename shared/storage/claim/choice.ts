@@ -1,3 +1,4 @@
+import type { ReceiverGroup } from '../../broker/ports/messages.ts';
 import {
   type Block,
   type BlockRules,
@@ -35,8 +36,8 @@ export interface ScanRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly rules: BlockRules;
-  /** Whether the messages are for several receivers, whose claims follow each other. */
-  readonly isForSeveral?: true;
+  /** Present if the messages are for several receivers, whose claims follow each other. */
+  readonly group?: ReceiverGroup | undefined;
   /** When the locks of the chosen messages will end, epoch ms; absent for receive-and-delete. */
   readonly lockedUntil?: number;
 }

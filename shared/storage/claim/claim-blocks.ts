@@ -4,7 +4,7 @@ import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
-import { resultOf } from '../../domain/result-of.ts';
+import { type Result, resultOf } from '../../domain/result-of.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -68,12 +68,14 @@ export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
 /**
  * Claims from all targets, several at a time; in a session one after the other. Stops when the receiver has gone, or
  * when the first lock has used up its share of time; the result for the remaining targets is undefined. A failure at
- * one target must not lose messages from the others, so it is thrown only if nothing was claimed at all.
+ * one target must not lose messages from the others, so it is thrown only if nothing was claimed at all. `onOne` hears
+ * the outcome at each target, by its index, as soon as it is known.
  */
 export async function eachOf<Got extends Claimed>(
   receive: Receive,
   targets: readonly Target[],
   takeFrom: (target: Target, receive: Receive) => Promise<Got | undefined>,
+  onOne?: (index: number, outcome: Result<Got | undefined>) => void,
 ): Promise<readonly (Got | undefined)[]> {
   const { context, request } = receive;
   const { clock, requestTurns } = context;
@@ -92,16 +94,17 @@ export async function eachOf<Got extends Claimed>(
   }
   const outcomes = await mapInTurns(
     requestTurns,
-    targets,
-    (target) => resultOf(takeAndResolve(target)),
+    [...targets.entries()],
+    async ([index, target]) => {
+      const outcome = await resultOf(takeAndResolve(target));
+      onOne?.(index, outcome);
+      return outcome;
+    },
     isEnough,
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
   const failure = outcomes.find((outcome) => 'error' in outcome);
-  if (failure !== undefined) {
-    if (taken.every((one) => one === undefined)) throw failure.error;
-    request.onFailure?.(failure.error);
-  }
+  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
   return taken;
 }
 
@@ -130,7 +133,7 @@ async function oneAfterAnother<Got extends Claimed>(
 
 /** Tags for the slots of one block: one for all, or one each if the messages are for several receivers. */
 export function newTags({ context, request }: Receive, shared: Uint8Array): TagOf {
-  if (request.isForSeveral !== true) return () => shared;
+  if (request.group === undefined) return () => shared;
   const tags = new Map<number, Uint8Array>();
   return (slot) => {
     const tag = tags.get(slot) ?? newTag(context, request.rules);

@@ -1,11 +1,8 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
-import { slotOf } from '../../domain/blocks/block.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
-import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
 import { serviceBusy } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
-import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
@@ -15,17 +12,9 @@ import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
-import {
-  type Claimed,
-  claimBlock,
-  eachOf,
-  lockEnd,
-  newTag,
-  newTags,
-  type Receive,
-} from './claim-blocks.ts';
-import { tokenOf, toReceivedMessage } from './received-message.ts';
+import { lockEnd, type Receive } from './claim-blocks.ts';
 import { scan } from './scan.ts';
+import { lockAll, removeAll } from './take-all.ts';
 
 /** Scans of one receive, the first included; another one follows if it lost every race. */
 const SCANS_MAX = 6;
@@ -169,128 +158,4 @@ async function find(
   // The scan may have missed messages that came due just now.
   leaveToOthers(context, log, found.targets);
   return await scan(context, log, request);
-}
-
-interface Claims {
-  readonly messages: readonly ReceivedMessage[];
-  /** Sort keys of blocks in which another receiver took chosen messages. */
-  readonly lost: readonly string[];
-}
-
-/**
- * Peek-lock. It reads payloads while it locks, unless other processes were faster lately: then it locks first, so that
- * only the winner of a race reads them. In a session it locks first too.
- */
-async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
-  const { context, log, request, now } = receive;
-  const tag = newTag(context, request.rules);
-  const isInSession = request.rules.session !== undefined;
-  const isCalm = !isInSession && context.spread.widthOf(logName(log)) === 1;
-  const reading = isCalm ? resultOf(loadClaimed(receive, targets)) : undefined;
-  const taken = await eachOf(receive, targets, async (target, inTurn) => {
-    const lockedUntil = lockEnd(request, inTurn.now);
-    const tagOf = newTags(receive, tag);
-    const change = (slot: Slot, number: number) =>
-      claimed(slot, tagOf(number), lockedUntil, request.rules);
-    const got = await claimBlock(inTurn, target, { kind: 'lock', tagOf, change });
-    return got === undefined ? undefined : { ...got, lockedUntil, tagOf };
-  });
-  const claims = taken.filter((claim) => claim !== undefined);
-  context.scanHints.pages.noteLocked(logName(log), claims);
-  noteLastDeliveries(receive, claims);
-  const early = await reading;
-  const isRead = early !== undefined && 'value' in early;
-  const loaded = isRead ? early.value : await loadClaimed(receive, claims);
-  // A missing payload means that this process was paused so long that another receiver completed the message.
-  const live = claims.filter(({ block }) => loaded.has(block));
-  const messages = live.flatMap(({ block, slots, lockedUntil, tagOf }) =>
-    slots.map((number) => {
-      const slot = slotOf(block, number);
-      return {
-        ...toReceivedMessage(log, block, number, loaded.at(block, number), request.rules),
-        failedDeliveries: failedDeliveries(slot, request.rules, now),
-        lockToken: tokenOf(log, block, number, tagOf(number)),
-        lockedUntil,
-      };
-    }),
-  );
-  return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
-}
-
-/** Loads the messages of locked blocks. In a session a failure leaves messages locked that the holder never gets. */
-async function loadClaimed(
-  { context, log, request }: Receive,
-  claims: readonly Pick<Claimed, 'block'>[],
-): Promise<LoadedMessages> {
-  try {
-    const blocks = claims.map(({ block }) => block);
-    return await loadMessages(context, log, blocks);
-  } catch (error) {
-    throw request.rules.session === undefined ? error : unknownOutcome(error);
-  }
-}
-
-/**
- * Schedules the sweep for the end of locks on last deliveries: when such a lock expires, the message becomes a dead
- * letter even if no receiver comes.
- */
-function noteLastDeliveries(
-  { context, log, request: { rules } }: Receive,
-  claims: readonly (Claimed & { readonly lockedUntil: number })[],
-): void {
-  if (rules.isDeadLetter) return;
-  const last = claims.filter(({ block, slots }) =>
-    slots.some((number) => deliveriesOf(slotOf(block, number), rules) >= rules.maxDeliveryCount),
-  );
-  if (last.length === 0) return;
-  const lockedUntil = Math.max(...last.map((claim) => claim.lockedUntil));
-  context.background(() => context.addDueWork(log, lockedUntil));
-}
-
-/**
- * Receive-and-delete (semantics #1): reads payloads first, so that a failed read loses nothing. There is no token to
- * settle with (semantics #18).
- */
-async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
-  const { context, log, request } = receive;
-  const loaded = await loadMessages(
-    context,
-    log,
-    targets.map(({ block }) => block),
-  );
-  // A missing payload means that another receiver took the message meanwhile.
-  const taken = await eachOf(receive, targets, async (target, inTurn) => {
-    const how = { kind: 'remove' } as const;
-    const got = loaded.has(target.block) ? await claimBlock(inTurn, target, how) : undefined;
-    return got && { ...got, now: inTurn.now };
-  });
-  for (const { block, slots } of taken.filter((claim) => claim !== undefined)) {
-    context.scanHints.pages.noteLeft(logName(log), block, (slot) => !slots.includes(slot));
-  }
-  context.sizeEstimate.noteRemoval(log);
-  const messages = taken.flatMap((claim) =>
-    claim === undefined
-      ? []
-      : claim.slots.map((number) => ({
-          ...toReceivedMessage(
-            log,
-            claim.block,
-            number,
-            loaded.at(claim.block, number),
-            request.rules,
-          ),
-          failedDeliveries: failedDeliveries(slotOf(claim.block, number), request.rules, claim.now),
-        })),
-  );
-  return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
-}
-
-function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
-  return a.sequenceNumber < b.sequenceNumber ? -1 : 1;
-}
-
-function lostOf(targets: readonly Target[], taken: readonly (Claimed | undefined)[]): string[] {
-  return targets.flatMap(({ block, slots }, i) =>
-    taken[i]?.slots.length === slots.length ? [] : [sortKeyOf(block)],
-  );
 }

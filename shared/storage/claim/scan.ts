@@ -22,7 +22,7 @@ const RECHECK_BLOCKS = 8;
 export async function scan(context: StoreContext, log: Log, request: ScanRequest): Promise<Scan> {
   const { clock, scans } = context;
   // Those for several receivers follow each other already, unless one is stuck.
-  const isLarge = request.maxMessages > FIRST_PAGE_MAX && request.isForSeveral !== true;
+  const isLarge = request.maxMessages > FIRST_PAGE_MAX && request.group === undefined;
   const limiter = isLarge ? scans.large : scans.small;
   return await limiter.during(logName(log), () => scanOnce(context, log, request, clock.now()));
 }

@@ -96,23 +96,21 @@ export class PageMemory {
     if (page !== undefined && sortKey <= page.last) this.drop(log);
   }
 
-  /** Notes the slots that this process has locked, of blocks as the claims left them. */
+  /** Notes the slots that this process has locked, of a block as the claim left it. */
   noteLocked(
     log: string,
-    claims: readonly { readonly block: Block; readonly slots: readonly number[] }[],
+    { block: after, slots: locked }: { readonly block: Block; readonly slots: readonly number[] },
   ): void {
     const blocks = this.#pages.get(log)?.blocks;
-    for (const { block: after, slots: locked } of claims) {
-      const key = sortKeyOf(after);
-      const block = blocks?.get(key);
-      if (block === undefined) continue;
-      const slots = new Map(block.slots);
-      for (const number of locked) {
-        const slot = after.slots.get(number);
-        if (slot !== undefined && slots.has(number)) slots.set(number, slot);
-      }
-      blocks?.set(key, { ...block, slots });
+    const key = sortKeyOf(after);
+    const block = blocks?.get(key);
+    if (block === undefined) return;
+    const slots = new Map(block.slots);
+    for (const number of locked) {
+      const slot = after.slots.get(number);
+      if (slot !== undefined && slots.has(number)) slots.set(number, slot);
     }
+    blocks?.set(key, { ...block, slots });
   }
 
   /**

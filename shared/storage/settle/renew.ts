@@ -1,3 +1,4 @@
+import type { OnOutcome } from '../../broker/ports/messages.ts';
 import type { Block } from '../../domain/blocks/block.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
@@ -25,15 +26,14 @@ export async function renew(
   tokens: readonly LockToken[],
   lockMs: number,
   rules: LockRules,
-): Promise<readonly (number | BrokerError)[]> {
-  const outcomes: Renewal['outcomes'] = new Map();
+  onOutcome: OnOutcome<number | BrokerError>,
+): Promise<void> {
   for (const groups of roundsByBlock(tokens.map((token) => ({ token })))) {
     await mapInTurns(context.requestTurns, groups, (group) => {
       const now = context.clock.now();
-      return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
+      return renewGroup(context, log, group, { until: now + lockMs, now, rules, onOutcome });
     });
   }
-  return tokens.map((_, index) => outcomes.get(index) ?? lockLost());
 }
 
 /** A lock to renew, and its index in the request. */
@@ -44,8 +44,7 @@ interface Renewal {
   readonly until: number;
   readonly now: number;
   readonly rules: LockRules;
-  /** By index: the end of the lock, or the reason for which it was not renewed; none = the lock is lost. */
-  readonly outcomes: Map<number, number | BrokerError>;
+  readonly onOutcome: OnOutcome<number | BrokerError>;
 }
 
 async function renewGroup(
@@ -54,10 +53,9 @@ async function renewGroup(
   group: readonly IndexedToken[],
   renewal: Renewal,
 ): Promise<void> {
-  const { outcomes } = renewal;
   let pending = group;
   const resolve = (outcome: number | BrokerError) => {
-    for (const { index } of pending) outcomes.set(index, outcome);
+    for (const { index } of pending) renewal.onOutcome(index, outcome);
   };
   try {
     for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
@@ -89,17 +87,18 @@ function extend(
   return context.table.update(keyOfTokens(log, group), blockUpdate(changes));
 }
 
-/** The messages whose locks are live and end before the renewal would; notes the outcome of those that last longer. */
+/** The messages whose locks are live and end before the renewal would; tells the outcome of the others. */
 function stillToRenew(
   group: readonly IndexedToken[],
   block: Block | undefined,
-  { until, now, rules, outcomes }: Renewal,
+  { until, now, rules, onOutcome }: Renewal,
 ): readonly IndexedToken[] {
   return group.filter(({ index, token }) => {
     const slot = block?.slots.get(token.slot);
-    if (!holdsLock(slot, token.tag, rules, now)) return false;
-    const { heldUntil = 0 } = slot;
-    if (heldUntil >= until) outcomes.set(index, heldUntil);
-    return heldUntil < until;
+    const isHeld = holdsLock(slot, token.tag, rules, now);
+    const heldUntil = isHeld ? (slot.heldUntil ?? 0) : undefined;
+    if (heldUntil !== undefined && heldUntil < until) return true;
+    onOutcome(index, heldUntil ?? lockLost());
+    return false;
   });
 }

@@ -1,4 +1,4 @@
-import type { TokenSettlement } from '../../broker/ports/messages.ts';
+import type { OnOutcome, TokenSettlement } from '../../broker/ports/messages.ts';
 import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
@@ -36,16 +36,17 @@ export async function settle(
   log: Log,
   settlements: readonly TokenSettlement[],
   policy: LogPolicy,
-): Promise<readonly (BrokerError | undefined)[]> {
-  const settled = new Set<number>();
-  const failed = new Map<number, BrokerError>();
+  onOutcome: OnOutcome<BrokerError | undefined>,
+): Promise<void> {
   const settleGroup = async (
     group: readonly BlockSettlement[],
     how: typeof settleInPlace,
   ): Promise<void> => {
     if (group.length === 0) return;
     try {
-      for (const { index } of await how(context, log, group, policy)) settled.add(index);
+      const done = new Set((await how(context, log, group, policy)).map(({ index }) => index));
+      // A token settles once: what no write has settled has lost its lock (semantics #5, #B14).
+      for (const { index } of group) onOutcome(index, done.has(index) ? undefined : lockLost());
     } catch (error) {
       // The outcome of the write may be uncertain, so abandoned messages may be available.
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
@@ -56,7 +57,7 @@ export async function settle(
         for (const one of group) await settleGroup([one], how);
         return;
       }
-      for (const { index } of group) failed.set(index, error);
+      for (const { index } of group) onOutcome(index, error);
     }
   };
   for (const groups of roundsByBlock(settlements)) {
@@ -71,10 +72,6 @@ export async function settle(
       );
     });
   }
-  // A token settles once: what no write has settled has lost its lock (semantics #5, #B14).
-  return settlements.map((_, index) =>
-    settled.has(index) ? undefined : (failed.get(index) ?? lockLost()),
-  );
 }
 
 async function settleInPlace(

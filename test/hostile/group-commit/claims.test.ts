@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { resultOf } from '../../../shared/domain/result-of.ts';
-import { ask, message, Q, startProcess, turns } from '../../support/composed-process.ts';
+import { ask, comesTrue, message, Q, startProcess } from '../../support/composed-process.ts';
 import { startPauses } from '../../support/pause-client.ts';
 import { sortKeyHook } from '../../support/sort-key-hook.ts';
 
 /** Receives that share a claim, of which a part fails, hangs or is too large. */
 
 const RECEIVERS = 30;
-/** Far longer than the 100 ms after which a stalled group no longer holds up the next one. */
-const PATIENCE_MS = 20_000;
-
 test('#2 of two receive-and-deletes at the same time, one hears that its outcome is unknown if the answer of its removal is lost', async (t) => {
   const pauses = startPauses();
   const { client } = pauses;
@@ -48,12 +45,60 @@ test('one query without an answer does not stop the receives that call later', a
   void Promise.any(later).then(() => {
     isAnswered = true;
   });
-  const end = performance.now() + PATIENCE_MS;
-  while (!isAnswered && performance.now() < end) await turns(10);
-  const wasAnswered = isAnswered;
+  const wasAnswered = await comesTrue(() => isAnswered);
   hung.goOn();
   await Promise.all([...first, ...later]);
   assert.ok(wasAnswered);
+});
+
+const TAKING = { peekLock: 'UpdateItemCommand', receiveAndDelete: 'DeleteItemCommand' } as const;
+
+for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
+  test(`${mode}: one block whose write has no answer holds up its own receiver only`, async (t) => {
+    const callers = 8;
+    const pauses = startPauses();
+    const { client } = pauses;
+    t.after(() => client.destroy());
+    const { broker, management } = await startProcess(t, { client });
+    await management.create('q', { kind: 'queue' });
+    // Blocks of their own.
+    for (let i = 0; i < callers; i++) await broker.send(Q, [message(String(i))]);
+    const hung = pauses.pauseNext(({ command }) => command === TAKING[mode]);
+    let answered = 0;
+    const calls = Array.from({ length: callers }, async () => {
+      const got = await broker.receive(Q, ask({ mode }));
+      answered++;
+      return got.map(({ sequenceNumber }) => sequenceNumber);
+    });
+    await hung.reached;
+    const areAnswered = await comesTrue(() => answered === callers - 1);
+    hung.goOn();
+    const got = (await Promise.all(calls)).flat();
+    assert.ok(areAnswered);
+    assert.deepEqual(new Set(got).size, callers);
+  });
+}
+
+test('receivers for which a claim has no message find later ones while a block of it has no answer', async (t) => {
+  const pauses = startPauses();
+  const { client } = pauses;
+  t.after(() => client.destroy());
+  const { broker, management } = await startProcess(t, { client });
+  await management.create('q', { kind: 'queue' });
+  for (const text of ['a', 'b']) await broker.send(Q, [message(text)]);
+  const hung = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
+  let answered = 0;
+  const calls = Array.from({ length: 3 }, async () => {
+    const got = await broker.receive(Q, ask());
+    answered++;
+    return got.length;
+  });
+  await hung.reached;
+  await broker.send(Q, [message('c')]);
+  const areAnswered = await comesTrue(() => answered === 2);
+  hung.goOn();
+  assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
+  assert.ok(areAnswered);
 });
 
 test('receivers of a busy queue lock a message that only a lone answer can carry before most of those behind it', async (t) => {

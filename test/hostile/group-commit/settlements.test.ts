@@ -3,8 +3,9 @@ import { type TestContext, test } from 'node:test';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { formatLockToken, parseLockToken } from '../../../shared/domain/blocks/lock-token.ts';
 import { resultOf } from '../../../shared/domain/result-of.ts';
-import { ask, message, Q, startProcess } from '../../support/composed-process.ts';
+import { ask, comesTrue, message, Q, startProcess } from '../../support/composed-process.ts';
 import { hookedClient } from '../../support/hooked-client.ts';
+import { startPauses } from '../../support/pause-client.ts';
 
 /** Settlements that share a write with those of a hostile caller. */
 
@@ -50,6 +51,41 @@ for (const verb of ['settle', 'renewLocks'] as const) {
       assert.deepEqual(others, ['done', 'done']);
     });
   }
+}
+
+const WRITES = { settle: 'DeleteItemCommand', renewLocks: 'UpdateItemCommand' } as const;
+
+for (const verb of ['settle', 'renewLocks'] as const) {
+  test(`${verb}: one block whose write has no answer holds up its own caller only`, async (t) => {
+    const pauses = startPauses();
+    const { client } = pauses;
+    t.after(() => client.destroy());
+    const { broker, management } = await startProcess(t, { client });
+    await management.create('q', { kind: 'queue' });
+    const tokens: string[] = [];
+    for (const text of ['a', 'b', 'c', 'd']) {
+      await broker.send(Q, [message(text)]);
+      tokens.push(await lockOne(broker));
+    }
+    const hung = pauses.pauseNext(({ command }) => command === WRITES[verb]);
+    let answered = 0;
+    const calls = tokens.map(async (lockToken) => {
+      const outcome: Outcomes =
+        verb === 'settle'
+          ? await broker.settle(Q, [{ lockToken, action: complete }])
+          : await broker.renewLocks(Q, [lockToken]);
+      answered++;
+      return shown({ value: outcome });
+    });
+    await hung.reached;
+    const areAnswered = await comesTrue(() => answered === tokens.length - 1);
+    hung.goOn();
+    assert.deepEqual(
+      await Promise.all(calls),
+      tokens.map(() => 'done'),
+    );
+    assert.ok(areAnswered);
+  });
 }
 
 test('a receiver cannot make the lock token of another one from its own, though they shared a claim', async (t) => {

@@ -5,8 +5,8 @@ export const GROUP_COMMIT: readonly Mutant[] = [
   {
     name: 'one message of a shared claim is dealt to two callers',
     room: 'broker',
-    find: 'const hand = messages.slice(from, from + count);',
-    replace: 'const hand = messages.slice(Math.max(0, from - 1), from + count);',
+    find: 'seat.hand.push(...messages.slice(from, from + count));',
+    replace: 'seat.hand.push(...messages.slice(Math.max(0, from - 1), from + count));',
     harm: 'Two receivers hold the same message.',
     needs: 'Two receives of one process at the same time.',
   },
@@ -21,8 +21,8 @@ export const GROUP_COMMIT: readonly Mutant[] = [
   {
     name: 'a caller without a message is answered empty, though others got some',
     room: 'broker',
-    find: 'if (hand.length > 0 || messages.length === 0 || deal.isServed(i)) call.resolve(hand);',
-    replace: 'if (hand.length >= 0) call.resolve(hand);',
+    find: 'else if (isServed) call.resolve([]);',
+    replace: 'else if (hand.length === 0) call.resolve([]);',
     harm: 'A receive is answered empty while the queue has a message.',
     needs:
       'Receives of one process at the same time, while another process takes some of the messages.',
@@ -38,8 +38,9 @@ export const GROUP_COMMIT: readonly Mutant[] = [
   {
     name: 'each caller of a group hears the outcome of the first settlements',
     room: 'broker',
-    find: 'next = end;',
-    replace: '',
+    find: 'answer.call.request.items.map((item, place) => ({ answer, item, place })),',
+    replace:
+      'answer.call.request.items.map((item, place) => ({ answer: answers[0] ?? answer, item, place })),',
     harm: 'A settlement is answered as done though its lock was lost, or the other way round.',
     needs: 'Settlements of one process at the same time, of which one has lost its lock.',
   },

@@ -86,10 +86,7 @@ test('a block that arrives among the remembered ones ends the memory, one behind
 test('locks and removals of this process are remembered; an empty block is forgotten', () => {
   const { memory, found } = memoryOf(blockAt(1n), blockAt(3n));
   const locked = { ...blockAt(1n), slots: new Map([[0, { ...FRESH_SLOT, heldUntil: 5 }]]) };
-  memory.noteLocked(LOG, [
-    { block: locked, slots: [0] },
-    { block: blockAt(9n), slots: [0] },
-  ]);
+  for (const block of [locked, blockAt(9n)]) memory.noteLocked(LOG, { block, slots: [0] });
   const [first] = memory.find(LOG, keyAt(1n))?.blocks ?? [];
   assert.deepEqual([first?.slots.get(0)?.heldUntil, first?.slots.get(1)], [5, FRESH_SLOT]);
   memory.noteLeft(LOG, blockAt(3n), (slot) => slot === 1);

@@ -1,0 +1,177 @@
+import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
+import type { ReceivedMessage } from '../broker.ts';
+import type { Allowance, ClaimRequest } from '../ports/messages.ts';
+
+/** A block of more bytes holds a single message. Such a message is claimed for one caller, and nothing beside it. */
+const SHARED_BLOCK_BYTES = 64 * 1024;
+
+/** A caller has no memory for what it would get. Nothing was claimed. */
+export class MemoryRefused extends Error {}
+
+/** A caller of a group's claim. */
+export interface Seat {
+  readonly request: ClaimRequest;
+  /** What the caller may take: messages, bytes, and bytes of its answer. */
+  readonly allowance: Allowance;
+  /** The messages that it has got so far. */
+  readonly hand: ReceivedMessage[];
+  /** How many blocks with messages for it have no outcome yet. */
+  blocksLeft: number;
+  /** Of a block with messages for it. */
+  failure: { readonly error: unknown } | undefined;
+  /** Whether it waits for an answer. */
+  isOpen: boolean;
+  /** Whether it may take no more, because it got messages of other partitions meanwhile. */
+  isServed: boolean;
+}
+
+/** Whether the caller still wants messages. */
+export function isWanted(request: ClaimRequest): boolean {
+  return request.isWanted?.() !== false;
+}
+
+/** What is planned for one caller. */
+interface Share {
+  messages: number;
+  /** Of the blocks from which it takes messages: as passed to `take`. */
+  bytes: number;
+  answerBytes: number;
+}
+
+/** A block's messages for a caller. */
+export interface Portion {
+  readonly seat: Seat;
+  readonly count: number;
+}
+
+/**
+ * What one claim is to take for several callers: one message for each, in the order of asking, before anybody gets a
+ * second. Each caller's limits hold for its own part, so what is claimed has a taker.
+ */
+export class ClaimPlan {
+  readonly #seats: readonly Seat[];
+  readonly #shares = new Map<Seat, Share>();
+  /** How many messages are planned of each block. */
+  readonly #blocks: number[] = [];
+  /** The seat that is next. */
+  #next = 0;
+  #hasLarge = false;
+
+  /** `seats` = the callers, in the order of asking. */
+  constructor(seats: readonly Seat[]) {
+    this.#seats = seats;
+  }
+
+  /** Whether the claim is for one large message, beside which nothing is claimed. */
+  get hasLarge(): boolean {
+    return this.#hasLarge;
+  }
+
+  /** Plans messages of one block, as `Allowance.take`; returns how many have a taker. */
+  take(messages: number, bytes: number, answerBytes: number): number {
+    const isLarge = bytes > SHARED_BLOCK_BYTES;
+    const fits = this.#blocks.length === 0 || (!isLarge && !this.#hasLarge);
+    const planned = fits ? this.#plan(messages, bytes, answerBytes) : 0;
+    if (planned === 0) return 0;
+    this.#hasLarge = isLarge;
+    this.#blocks.push(planned);
+    return planned;
+  }
+
+  /** Holds each caller's memory: its messages are in as many blocks at most, of which each keeps all. */
+  hold(bytes: number, firstNumber: bigint): void {
+    for (const [{ request }, { messages }] of this.#shares) {
+      const kept = this.#hasLarge ? bytes : Math.min(bytes, messages * SHARED_BLOCK_BYTES);
+      holdOrRefuse(request.payloads, kept, firstNumber);
+    }
+  }
+
+  /** For each block, in the order of `take`, whose its messages are: each caller's are adjacent. */
+  portions(): readonly (readonly Portion[])[] {
+    const owners = this.#seats
+      .map((seat) => ({ seat, left: this.#plannedFor(seat) }))
+      .filter(({ left }) => left > 0);
+    return this.#blocks.map((messages) => {
+      const portions: Portion[] = [];
+      for (let left = messages; left > 0; ) {
+        const [owner] = owners;
+        if (owner === undefined) break;
+        const count = Math.min(left, owner.left);
+        portions.push({ seat: owner.seat, count });
+        left -= count;
+        owner.left -= count;
+        if (owner.left === 0) owners.shift();
+      }
+      return portions;
+    });
+  }
+
+  /** Gives back what a caller may take elsewhere instead, since it got `got` messages. */
+  giveBack(seat: Seat, got: number): void {
+    const { messages, bytes, answerBytes } = this.#shares.get(seat) ?? NOTHING;
+    seat.allowance.giveBack(messages - got, got === 0 ? bytes : 0, got === 0 ? answerBytes : 0);
+  }
+
+  #plannedFor(seat: Seat): number {
+    return this.#shares.get(seat)?.messages ?? 0;
+  }
+
+  #plan(messages: number, bytes: number, answerBytes: number): number {
+    const counts = new Map<Seat, number>();
+    const hasRoom = (seat: Seat) =>
+      seat.isOpen &&
+      !seat.isServed &&
+      this.#plannedFor(seat) + (counts.get(seat) ?? 0) < seat.request.maxMessages &&
+      isWanted(seat.request);
+    for (let i = 0; i < messages; i++) {
+      const index = cyclicIndex(this.#seats, this.#next, hasRoom);
+      const seat = index === undefined ? undefined : this.#seats[index];
+      if (index === undefined || seat === undefined) break;
+      counts.set(seat, (counts.get(seat) ?? 0) + 1);
+      this.#next = index + 1;
+    }
+    let planned = 0;
+    let isOfferedAgain = false;
+    for (const [seat, count] of counts) {
+      const allowed = seat.allowance.take(count, bytes, answerBytes);
+      if (allowed < count && seat.request.allowance !== undefined) {
+        seat.isServed = true;
+        isOfferedAgain = true;
+      }
+      if (allowed === 0) continue;
+      const share = this.#shares.get(seat) ?? { ...NOTHING };
+      share.messages += allowed;
+      share.bytes += bytes;
+      share.answerBytes += answerBytes;
+      this.#shares.set(seat, share);
+      planned += allowed;
+    }
+    return isOfferedAgain && planned < messages
+      ? planned + this.#plan(messages - planned, bytes, answerBytes)
+      : planned;
+  }
+}
+
+const NOTHING: Share = { messages: 0, bytes: 0, answerBytes: 0 };
+
+function holdOrRefuse(account: PayloadAccount | undefined, bytes: number, first: bigint): void {
+  try {
+    account?.hold(bytes, first);
+  } catch (cause) {
+    throw new MemoryRefused('A caller has no memory for its messages.', { cause });
+  }
+}
+
+/** The index of the first entry from `from` on, and then from the start, that matches; undefined = none does. */
+export function cyclicIndex<Entry>(
+  entries: readonly Entry[],
+  from: number,
+  matches: (entry: Entry, index: number) => boolean,
+): number | undefined {
+  for (let i = 0; i < entries.length; i++) {
+    const index = (from + i) % entries.length;
+    const entry = entries[index];
+    if (entry !== undefined && matches(entry, index)) return index;
+  }
+  return undefined;
+}
