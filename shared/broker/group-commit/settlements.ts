@@ -83,7 +83,8 @@ function groupItems<Item, Outcome>(
   ): Promise<readonly Outcome[]> => {
     // A session id that is too long is refused, and must not be remembered.
     const isRefused = sessionId !== undefined && sessionId.length > SERVICE_LIMITS.idLength;
-    if (items.length > JOIN_MAX || isRefused) return verb(path, items, sessionId);
+    const hasFew = items.length > 0 && items.length <= JOIN_MAX;
+    if (!hasFew || isRefused) return verb(path, items, sessionId);
     const locations = items.map((item) => locationIn(tokenOf(item)));
     if (new Set(locations).size < items.length) return verb(path, items, sessionId);
     const key = JSON.stringify([path.key, path.subQueue, sessionId, kind]);

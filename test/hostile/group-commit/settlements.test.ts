@@ -88,6 +88,25 @@ for (const verb of ['settle', 'renewLocks'] as const) {
   });
 }
 
+test('a call that names no message is answered, alone and together with others', async (t) => {
+  const broker = await startQueue(t, 'a', 'b');
+  assert.deepEqual(await broker.settle(Q, []), []);
+  const settlements = [await lockOne(broker), await lockOne(broker)].map((lockToken) => ({
+    lockToken,
+    action: complete,
+  }));
+  const calls = [...settlements.map((one) => [one]), []];
+  const outcomes = await Promise.all(calls.map((call) => broker.settle(Q, call)));
+  assert.deepEqual(
+    outcomes,
+    calls.map((call) => call.map(({ lockToken }) => ({ lockToken }))),
+  );
+  assert.deepEqual(await Promise.all([broker.renewLocks(Q, []), broker.renewLocks(Q, [])]), [
+    [],
+    [],
+  ]);
+});
+
 test('a receiver cannot make the lock token of another one from its own, though they shared a claim', async (t) => {
   const broker = await startQueue(t);
   await broker.send(Q, [message('a'), message('b')]);
