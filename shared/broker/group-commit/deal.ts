@@ -1,5 +1,7 @@
+import { assert } from '../../domain/assert.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { LIMITS } from '../../domain/limits.ts';
+import { bySequenceNumber } from '../../domain/messages/message.ts';
 import type { Result } from '../../domain/result-of.ts';
 import type { ReceivedMessage } from '../broker.ts';
 import type { ClaimRequest } from '../ports/messages.ts';
@@ -54,7 +56,7 @@ export class Deal {
   get request(): ClaimRequest {
     const requests = this.#seats.map(({ request }) => request);
     const [first] = requests;
-    if (first === undefined) throw new Error('Invariant violated: a deal has a caller');
+    assert(first !== undefined, 'a deal has a caller');
     const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
     const wanted = sum(requests.map(({ maxMessages }) => maxMessages));
     const bytes = sum(requests.map(({ maxBytes }) => maxBytes));
@@ -165,10 +167,9 @@ export class Deal {
     const unserved: ClaimCall[] = [];
     const complete = this.#close(({ blocksLeft }) => blocksLeft === 0);
     for (const [{ request, hand, failure, isServed }, call] of complete) {
-      // A removal that failed may have taken effect; a lock that nobody has ends by time.
-      const isUnknown = failure !== undefined && request.mode === 'receiveAndDelete';
       if (hand.length > 0) call.resolve(hand.sort(bySequenceNumber));
-      else if (isUnknown) call.reject(failure.error);
+      // A removal that failed may have taken effect; a lock that nobody has ends by time.
+      else if (failure && request.mode === 'receiveAndDelete') call.reject(failure.error);
       else if (isServed) call.resolve([]);
       else unserved.push(call);
     }
@@ -198,8 +199,4 @@ function seatFor(request: ClaimRequest): Seat {
     isOpen: true,
     isServed: false,
   };
-}
-
-function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
-  return a.sequenceNumber < b.sequenceNumber ? -1 : 1;
 }

@@ -95,6 +95,14 @@ export interface LockedMessage extends StoredMessage {
   readonly lockedUntil: number;
 }
 
+/** Orders messages of one log. */
+export function bySequenceNumber(
+  { sequenceNumber: a }: Pick<StoredMessage, 'sequenceNumber'>,
+  { sequenceNumber: b }: Pick<StoredMessage, 'sequenceNumber'>,
+): number {
+  return a < b ? -1 : 1;
+}
+
 /**
  * Lowers a time to live above the entity's default to the default, as the service does (semantics #A10). A shorter one
  * stays (semantics #52).

@@ -1,6 +1,7 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import { slotOf } from '../../domain/blocks/block.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
+import { bySequenceNumber } from '../../domain/messages/message.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
@@ -59,7 +60,7 @@ export async function lockAll(receive: Receive, targets: readonly Target[]): Pro
 
 /**
  * Takes messages from all targets by `takeFrom`, and reads them by `messagesOf`: those of all blocks together, or, for
- * several receivers, those of each block as soon as they are taken. `noteTaken` is called before the answer.
+ * several receivers, those of each block as soon as they are taken. `noteTaken` hears of all that was taken.
  */
 async function takeAll<Got extends Claimed>(
   receive: Receive,
@@ -166,10 +167,6 @@ export async function removeAll(receive: Receive, targets: readonly Target[]): P
   };
   const noteRemoved = () => context.sizeEstimate.noteRemoval(log);
   return await takeAll(receive, targets, remove, messagesOf, noteRemoved);
-}
-
-function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
-  return a.sequenceNumber < b.sequenceNumber ? -1 : 1;
 }
 
 function lostOf(targets: readonly Target[], taken: readonly (Claimed | undefined)[]): string[] {

@@ -28,6 +28,14 @@ export const GROUP_COMMIT: readonly Mutant[] = [
       'Receives of one process at the same time, while another process takes some of the messages.',
   },
   {
+    name: 'a caller of a group is answered before all blocks with its messages are claimed',
+    room: 'broker',
+    find: 'this.#close(({ blocksLeft }) => blocksLeft === 0);',
+    replace: 'this.#close(() => true);',
+    harm: 'A message is locked for nobody, or lost by a receive-and-delete.',
+    needs: 'Two receives of one process at the same time, whose messages are in two blocks.',
+  },
+  {
     name: 'a message whose caller gave up stays locked',
     room: 'broker',
     find: 'if (settlements.length === 0) return;',
@@ -36,11 +44,11 @@ export const GROUP_COMMIT: readonly Mutant[] = [
     needs: 'Two receives of one process at the same time, of which one is aborted.',
   },
   {
-    name: 'each caller of a group hears the outcome of the first settlements',
+    name: 'a caller of a group hears the outcome of the settlement of another one',
     room: 'broker',
-    find: 'answer.call.request.items.map((item, place) => ({ answer, item, place })),',
+    find: '(index, outcome) => items[index]?.answer.add(items[index].place, outcome),',
     replace:
-      'answer.call.request.items.map((item, place) => ({ answer: answers[0] ?? answer, item, place })),',
+      '(index, outcome) => items.at(-1 - index)?.answer.add(items.at(-1 - index)?.place ?? 0, outcome),',
     harm: 'A settlement is answered as done though its lock was lost, or the other way round.',
     needs: 'Settlements of one process at the same time, of which one has lost its lock.',
   },
