@@ -11,10 +11,11 @@ export interface TopicRate {
 
 const CLIENTS_SINGLE = 32;
 const CLIENTS = 4;
-/** With more subscriptions fewer clients are enough, because one call keeps server and engine busy for longer. */
-const FEW_SUBSCRIPTIONS = 10;
 const MANY_SUBSCRIPTIONS = 100;
-/** The measurement waits for its last calls, so with long calls it uses few clients. */
+/**
+ * With more subscriptions one call keeps server and engine busy for longer. The measurement waits for its last calls, so
+ * it uses few clients.
+ */
 const CLIENTS_MANY = 2;
 
 /** Creates a topic of that size on the server, to be measured with each kind of call. */
@@ -40,5 +41,5 @@ export async function measureTopic(
 
 function clientsFor(subscriptions: number, batch: number): number {
   if (subscriptions > MANY_SUBSCRIPTIONS) return CLIENTS_MANY;
-  return batch === 1 && subscriptions <= FEW_SUBSCRIPTIONS ? CLIENTS_SINGLE : CLIENTS;
+  return batch === 1 ? CLIENTS_SINGLE : CLIENTS;
 }
