@@ -13,8 +13,8 @@ const CLIENTS_SINGLE = 32;
 const CLIENTS = 4;
 const MANY_SUBSCRIPTIONS = 100;
 /**
- * With more subscriptions one call keeps server and engine busy for longer. The measurement waits for its last calls, so
- * it uses few clients.
+ * With more subscriptions one call keeps server and engine busy for longer. The measurement waits for its last calls,
+ * so it uses few clients.
  */
 const CLIENTS_MANY = 2;
 

@@ -1,9 +1,6 @@
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
+import { GATHER_MS_MAX, Pace, type Patience } from './pace.ts';
 
-/** The longest wait for more calls, ms, and only where the last group had several callers. */
-const GATHER_MS_MAX = 10;
-/** The first wait of a lane that lingers for still more calls, and the longest, ms; it doubles while they come. */
-const LINGER_MS = { first: 1, most: 8 };
 /** After this long, ms, a group that is under way no longer holds up the next one. */
 const STALLED_MS = 100;
 /** The most groups of one lane under way at once, all but the last one stalled. */
@@ -33,15 +30,8 @@ export interface Call<Request, Outcome> {
 }
 
 /** How the calls of a lane are grouped and carried out. */
-export interface Grouping<Request, Outcome> {
+export interface Grouping<Request, Outcome> extends Patience {
   readonly limits: GroupLimits;
-  /**
-   * How long a group waits for as many callers as the last one had: a share of the time that the last one took, since
-   * callers that take longer would wait for each other while nobody writes.
-   */
-  readonly patience: number;
-  /** Whether a group may wait for more calls than expected while calls keep coming; their callers are in no hurry. */
-  readonly lingers?: true;
   /** Whether two requests of one lane may share a group; default: they may. */
   readonly mayShare?: (first: Request, other: Request) => boolean;
   /**
@@ -114,17 +104,7 @@ class Lane<Request, Outcome> {
   readonly #grouping: Grouping<Request, Outcome>;
   #waiting: Call<Request, Outcome>[] = [];
   readonly #underWay = new Set<Group<Request, Outcome>>();
-  /** When the first of the waiting calls arrived, monotonic ms. */
-  #arrivedAt = 0;
-  /** How many callers the last group had, and how many there were with those that came meanwhile. */
-  #lastCallers = 1;
-  #expectedCallers = 1;
-  /** How long the last group took, ms, and when it ended, monotonic ms. */
-  #lastMs = 0;
-  #endedAt = Number.NEGATIVE_INFINITY;
-  /** How long to linger, ms, and how many calls waited when that began. */
-  #lingerMs = 0;
-  #beforeLinger: number | undefined;
+  readonly #pace: Pace;
   #timer: Timer | undefined;
   #isStarting = false;
   readonly #onIdle: () => void;
@@ -133,11 +113,12 @@ class Lane<Request, Outcome> {
   constructor(scheduler: Scheduler, grouping: Grouping<Request, Outcome>, onIdle: () => void) {
     this.#scheduler = scheduler;
     this.#grouping = grouping;
+    this.#pace = new Pace(grouping);
     this.#onIdle = onIdle;
   }
 
   add(call: Call<Request, Outcome>): void {
-    if (this.#waiting.length === 0) this.#arrivedAt = this.#scheduler.now();
+    if (this.#waiting.length === 0) this.#pace.arrived(this.#scheduler.now());
     this.#waiting.push(call);
     this.#schedule();
   }
@@ -146,7 +127,9 @@ class Lane<Request, Outcome> {
   #schedule(): void {
     if (this.#waiting.length === 0 || this.#isStarting || this.#isBlocked) return;
     this.#timer?.cancel();
-    const waitMs = this.#startsAt() - this.#scheduler.now();
+    const waitMs = this.#isFull
+      ? 0
+      : this.#pace.startsAt(this.#waiting.length) - this.#scheduler.now();
     const soon = (work: () => void) => this.#scheduler.soon(work);
     if (waitMs > 0) {
       // Calls that have reached this process by then, but not this lane, still come in time.
@@ -179,25 +162,12 @@ class Lane<Request, Outcome> {
     return groups.length >= GROUPS_AT_ONCE_MAX || groups.some(({ isStalled }) => !isStalled);
   }
 
-  /** When the next group starts if no other call arrives, monotonic ms. */
-  #startsAt(): number {
-    const readyAt = Math.max(this.#arrivedAt, this.#endedAt);
-    const hadCompany = this.#lastCallers > 1 && readyAt - this.#endedAt <= GATHER_MS_MAX;
-    if (!hadCompany || this.#isFull) return readyAt;
-    const areMissing = this.#waiting.length < this.#expectedCallers;
-    const gatherMs = areMissing ? this.#grouping.patience * this.#lastMs : 0;
-    this.#beforeLinger ??= this.#waiting.length;
-    return readyAt + Math.max(Math.min(GATHER_MS_MAX, gatherMs), this.#lingerMs);
-  }
-
   #start(): void {
     this.#isStarting = false;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#isBlocked) return;
-    // A wait that brought nobody is not repeated.
-    if (this.#waiting.length === this.#beforeLinger) this.#lingerMs = 0;
-    this.#beforeLinger = undefined;
+    this.#pace.started(this.#waiting.length);
     const calls = this.#take();
     if (calls.length === 0) return;
     const group = { calls, again: 0, isStalled: false, beganAt: this.#scheduler.now() };
@@ -210,7 +180,7 @@ class Lane<Request, Outcome> {
       if (unanswered.length === 0) return;
       group.again += unanswered.length;
       // These have waited already.
-      this.#arrivedAt = Number.NEGATIVE_INFINITY;
+      this.#pace.arrived(Number.NEGATIVE_INFINITY);
       this.#waiting.unshift(...unanswered);
       this.#schedule();
     };
@@ -253,18 +223,11 @@ class Lane<Request, Outcome> {
 
   #end(group: Group<Request, Outcome>): void {
     this.#underWay.delete(group);
+    const callers = group.calls.length;
     const arrived = Math.max(0, this.#waiting.length - group.again);
-    this.#lastCallers = group.calls.length;
-    this.#expectedCallers = this.#lastCallers + arrived;
-    this.#endedAt = this.#scheduler.now();
-    this.#lastMs = this.#endedAt - group.beganAt;
-    const keepComing = this.#lastCallers > 1 && arrived > 0;
-    if (this.#grouping.lingers && keepComing) {
-      const { first, most } = LINGER_MS;
-      this.#lingerMs = Math.min(most, Math.max(first, 2 * this.#lingerMs));
-    }
+    this.#pace.ended({ callers, arrived, beganAt: group.beganAt }, this.#scheduler.now());
     this.#schedule();
-    if (this.#lastCallers > 1) this.#scheduler.after(GATHER_MS_MAX, () => this.#endIfIdle());
+    if (this.#pace.hadCompany) this.#scheduler.after(GATHER_MS_MAX, () => this.#endIfIdle());
     else this.#endIfIdle();
   }
 
