@@ -82,8 +82,9 @@ async function takeFrom(
     if (first !== undefined) request.payloads?.hold(bytes, BigInt(first.numbers[0] ?? 0));
     await Promise.all(
       taken.map(async ({ numbers, fails, isLost, until }, index) => {
+        const wanted = numbers.slice(0, request.group?.wanted(index));
         await until;
-        const messages = numbers.map((number) => message(number, request.mode));
+        const messages = wanted.map((number) => message(number, request.mode));
         const isGot = fails !== true && isLost !== true;
         if (isGot) got.push(...messages);
         const error = serviceBusy('The database is busy.');

@@ -5,9 +5,9 @@ import { resultOf } from '../../domain/result-of.ts';
 import type { Scheduler } from '../../domain/scheduler.ts';
 import type { ReceivedMessage } from '../broker.ts';
 import type { ClaimRequest, MessageStore } from '../ports/messages.ts';
-import { MemoryRefused } from './claim-plan.ts';
+import { isWanted, MemoryRefused } from './claim-plan.ts';
 import { type ClaimCall, Deal, type LogClaim } from './deal.ts';
-import { type GroupLimits, Lanes } from './lanes.ts';
+import { type GroupLimits, type LaneOfGroup, Lanes } from './lanes.ts';
 
 /** A receive of more messages goes alone: it has little to gain from company, and others would wait for it. */
 const SHARED_MESSAGES_MAX = 100;
@@ -40,13 +40,16 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
   const lanes = new Lanes<LogClaim, Messages>(scheduler, {
     limits: LIMITS,
     patience: 1,
-    carryOut: async (calls, again) => {
-      const wanted = calls.filter(({ request: { request } }) => request.isWanted?.() !== false);
-      for (const call of calls) if (!wanted.includes(call)) call.resolve([]);
+    carryOut: async (calls, lane) => {
+      const wanted: ClaimCall[] = [];
+      for (const call of calls) {
+        if (isWanted(call.request.request)) wanted.push(call);
+        else call.resolve([]);
+      }
       const [only, second] = wanted;
       if (only === undefined) return;
       if (second === undefined) await claimAlone(messages.claim, only);
-      else await claimTogether(dependencies, wanted, again);
+      else await claimTogether(dependencies, wanted, lane);
     },
   });
   return (log, request) => {
@@ -86,11 +89,11 @@ async function claimAlone(claim: Claim, call: ClaimCall): Promise<void> {
   }
 }
 
-/** Claims for several callers. Passes those that must ask again to `again`. */
+/** Claims for several callers. */
 async function claimTogether(
   dependencies: GroupedClaimDependencies,
   calls: readonly ClaimCall[],
-  again: (calls: readonly ClaimCall[]) => void,
+  lane: LaneOfGroup<LogClaim, Messages>,
 ): Promise<void> {
   const { claim } = dependencies.messages;
   const [first] = calls;
@@ -101,15 +104,15 @@ async function claimTogether(
     unserved: (unserved) => {
       // Large messages would be claimed for one caller after the other.
       if (deal.hasLarge) afterwards.push(claimEachAlone(claim, unserved));
-      else again(unserved);
+      else lane.again(unserved);
     },
     surplus: (locked) => afterwards.push(putBack(dependencies, first.request, locked)),
   });
+  lane.onStall(() => deal.stall());
   const claimed = await resultOf(claim(first.request.log, deal.request));
   if (!('error' in claimed)) deal.end();
   else if (claimed.error instanceof MemoryRefused) {
-    deal.giveBackAll();
-    await claimEachAlone(claim, calls);
+    await claimEachAlone(claim, deal.leave());
   } else deal.fail(claimed.error);
   await Promise.all(afterwards);
 }

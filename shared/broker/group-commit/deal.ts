@@ -40,9 +40,11 @@ export class Deal {
   #plan: ClaimPlan;
   /** Whether the plan's claim has ended; a further one begins with an empty plan. */
   #hasEnded = false;
-  /** Whose the messages of each block are; known once the first outcome is. */
+  /** Whose the messages of each block are; known when the first block is about to be claimed. */
   #portions: readonly (readonly Portion[])[] | undefined;
+  /** Whether anybody got a message. */
   #hasDealt = false;
+  #isStalled = false;
 
   /** `calls` = those of the callers, in the order of asking; at least one. */
   constructor(calls: readonly ClaimCall[], leftovers: Leftovers) {
@@ -72,7 +74,10 @@ export class Deal {
           this.#hasEnded = true;
         },
       },
-      group: { onBlock: (...outcome) => this.#onBlock(...outcome) },
+      group: {
+        wanted: (index) => this.#wanted(index),
+        onBlock: (...outcome) => this.#onBlock(...outcome),
+      },
       payloads: { hold: (bytes, number) => this.#plan.hold(bytes, number) },
       // The group makes one claim, for which one turn is enough.
       waitForTurn: async () => {
@@ -94,14 +99,24 @@ export class Deal {
     else for (const [, call] of this.#close()) call.resolve([]);
   }
 
-  /** The claim has failed. */
-  fail(error: unknown): void {
-    for (const [, call] of this.#close()) call.reject(error);
+  /** The claim takes long: from now on, callers that wait for none of its blocks ask again. */
+  stall(): void {
+    this.#isStalled = true;
+    if (this.#portions !== undefined) this.#answer();
   }
 
-  /** Gives back what was planned, because nothing was claimed. The callers are not answered. */
-  giveBackAll(): void {
-    this.#close();
+  /** The claim has failed: those whose blocks have failed hear of that, or all if no block had an outcome. */
+  fail(error: unknown): void {
+    const isUntold = this.#portions === undefined;
+    const failed = this.#close(({ failure }) => isUntold || failure !== undefined);
+    for (const [{ failure }, call] of failed) call.reject(failure?.error ?? error);
+    for (const seat of this.#seats) seat.blocksLeft = 0;
+    this.#answer();
+  }
+
+  /** Gives back what was planned, because nothing was claimed. Returns the calls that are not answered. */
+  leave(): readonly ClaimCall[] {
+    return this.#close().map(([, call]) => call);
   }
 
   #take(messages: number, bytes: number, answerBytes: number): number {
@@ -112,7 +127,7 @@ export class Deal {
   /** Forgets the plan of a claim that got nothing, because other processes were faster. */
   #planAgain(): void {
     for (const seat of this.#seats) {
-      this.#plan.giveBack(seat, 0);
+      if (seat.isOpen) this.#plan.giveBack(seat, 0);
       seat.blocksLeft = 0;
     }
     this.#plan = new ClaimPlan(this.#seats);
@@ -125,30 +140,42 @@ export class Deal {
     for (const { seat } of portions) seat.blocksLeft--;
     if ('error' in outcome) for (const { seat } of portions) seat.failure ??= outcome;
     else if (outcome.value.length > 0) this.#dealOut(portions, outcome.value);
-    if (this.#hasDealt) this.#answer();
+    if (this.#hasDealt || this.#isStalled) this.#answer();
+  }
+
+  /** How many messages of a block still have a caller. */
+  #wanted(index: number): number {
+    return this.#portionsOf(index).reduce(
+      (sum, { seat, count }) => sum + (isWanted(seat.request) ? count : 0),
+      0,
+    );
   }
 
   #portionsOf(index: number): readonly Portion[] {
     if (this.#portions === undefined) {
       this.#portions = this.#plan.portions();
       for (const { seat } of this.#portions.flat()) seat.blocksLeft++;
+      if (this.#isStalled) this.#answer();
     }
     return this.#portions[index] ?? [];
   }
 
   /**
    * Deals out the messages of one block: one for each of its callers before anybody gets a second, adjacent ones to
-   * each, which settle in few writes. A locked message is not dealt to a caller that gave up. A removed one would be
-   * lost, so its caller gets it all the same.
+   * each, which settle in few writes. A locked message is not dealt to a caller that gave up. A removed one that
+   * nobody else wants would be lost, so its caller gets it all the same.
    */
   #dealOut(portions: readonly Portion[], messages: readonly ReceivedMessage[]): void {
     this.#hasDealt = true;
     const counts = portions.map(() => 0);
-    const isTaker = ({ seat: { request }, count }: Portion, i: number) =>
-      (counts[i] ?? 0) < count && (request.mode === 'receiveAndDelete' || isWanted(request));
+    const hasRoom = ({ count }: Portion, i: number) => (counts[i] ?? 0) < count;
+    const isTaker = (portion: Portion, i: number) =>
+      hasRoom(portion, i) && isWanted(portion.seat.request);
+    const isRemoved = portions.some(({ seat }) => seat.request.mode === 'receiveAndDelete');
     let next = 0;
     for (let dealt = 0; dealt < messages.length; dealt++) {
-      const taker = cyclicIndex(portions, next, isTaker);
+      const wanting = cyclicIndex(portions, next, isTaker);
+      const taker = isRemoved ? (wanting ?? cyclicIndex(portions, next, hasRoom)) : wanting;
       if (taker === undefined) break;
       counts[taker] = (counts[taker] ?? 0) + 1;
       next = taker + 1;

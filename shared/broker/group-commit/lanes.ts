@@ -29,18 +29,23 @@ export interface Call<Request, Outcome> {
   reject(error: unknown): void;
 }
 
+/** The lane of a group that is carried out. */
+export interface LaneOfGroup<Request, Outcome> {
+  /** Puts calls of the group in front of those that wait for the next one. */
+  again(calls: readonly Call<Request, Outcome>[]): void;
+  /** Calls `work` once if the group takes so long that the next one no longer waits for it. */
+  onStall(work: () => void): void;
+}
+
 /** How the calls of a lane are grouped and carried out. */
 export interface Grouping<Request, Outcome> extends Patience {
   readonly limits: GroupLimits;
   /** Whether two requests of one lane may share a group; default: they may. */
   readonly mayShare?: (first: Request, other: Request) => boolean;
-  /**
-   * Carries out a group: answers each call, as soon as it can, or passes it to `again`, so that it comes first in the
-   * next group. Does not throw.
-   */
+  /** Carries out a group: answers each call, as soon as it can, or asks again for it. Does not throw. */
   readonly carryOut: (
     calls: readonly Call<Request, Outcome>[],
-    again: (calls: readonly Call<Request, Outcome>[]) => void,
+    lane: LaneOfGroup<Request, Outcome>,
   ) => Promise<void>;
 }
 
@@ -172,22 +177,31 @@ class Lane<Request, Outcome> {
     if (calls.length === 0) return;
     const group = { calls, again: 0, isStalled: false, beganAt: this.#scheduler.now() };
     this.#underWay.add(group);
+    let onStall = () => {};
     const stall = this.#scheduler.after(STALLED_MS, () => {
       group.isStalled = true;
+      onStall();
       this.#schedule();
     });
-    const again = (unanswered: readonly Call<Request, Outcome>[]) => {
-      if (unanswered.length === 0) return;
-      group.again += unanswered.length;
-      // These have waited already.
-      this.#pace.arrived(Number.NEGATIVE_INFINITY);
-      this.#waiting.unshift(...unanswered);
-      this.#schedule();
+    const lane: LaneOfGroup<Request, Outcome> = {
+      again: (unanswered) => this.#again(group, unanswered),
+      onStall: (work) => {
+        onStall = work;
+      },
     };
-    void this.#grouping.carryOut(calls, again).then(() => {
+    void this.#grouping.carryOut(calls, lane).then(() => {
       stall.cancel();
       this.#end(group);
     });
+  }
+
+  #again(group: Group<Request, Outcome>, unanswered: readonly Call<Request, Outcome>[]): void {
+    if (unanswered.length === 0) return;
+    group.again += unanswered.length;
+    // These have waited already.
+    this.#pace.arrived(Number.NEGATIVE_INFINITY);
+    this.#waiting.unshift(...unanswered);
+    this.#schedule();
   }
 
   /** Takes the next group from the front of the waiting calls. */

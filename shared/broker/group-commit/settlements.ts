@@ -7,7 +7,7 @@ import type { Broker, RenewalOutcome, Settlement, SettlementOutcome } from '../b
 import type { BrokerDependencies } from '../dependencies.ts';
 import type { OnOutcome } from '../ports/messages.ts';
 import { renewLocks, settle } from '../settle/settle.ts';
-import { type Call, type GroupLimits, Lanes } from './lanes.ts';
+import { type Call, type GroupLimits, type LaneOfGroup, Lanes } from './lanes.ts';
 
 /** A call with more items than this goes alone: it has little to gain from company. */
 const JOIN_MAX = 25;
@@ -101,7 +101,7 @@ function groupItems<Item, Outcome>(
  */
 async function carryOut<Item, Outcome>(
   all: readonly ItemsCall<Item, Outcome>[],
-  again: (calls: readonly ItemsCall<Item, Outcome>[]) => void,
+  lane: LaneOfGroup<ItemsRequest<Item, Outcome>, readonly Outcome[]>,
 ): Promise<void> {
   const seen = new Set<string>();
   const calls: ItemsCall<Item, Outcome>[] = [];
@@ -117,7 +117,7 @@ async function carryOut<Item, Outcome>(
   }
   const [first] = calls;
   if (first === undefined) return;
-  again(left);
+  lane.again(left);
   const answers = calls.map((call) => new Answer(call));
   const items = answers.flatMap((answer) =>
     answer.call.request.items.map((item, place) => ({ answer, item, place })),
@@ -140,18 +140,19 @@ async function carryOut<Item, Outcome>(
 /** The outcomes of one call, which is answered when all are known. */
 class Answer<Item, Outcome> {
   readonly call: ItemsCall<Item, Outcome>;
-  readonly #outcomes: Outcome[];
-  readonly #known = new Set<number>();
+  /** By place in the call. */
+  readonly #outcomes = new Map<number, Outcome>();
 
   constructor(call: ItemsCall<Item, Outcome>) {
     this.call = call;
-    this.#outcomes = new Array(call.request.items.length);
   }
 
   /** Adds the outcome of an item, by its place in the call; adding it again changes nothing. */
   add(place: number, outcome: Outcome): void {
-    this.#outcomes[place] = outcome;
-    this.#known.add(place);
-    if (this.#known.size === this.#outcomes.length) this.call.resolve(this.#outcomes);
+    this.#outcomes.set(place, outcome);
+    const { length } = this.call.request.items;
+    if (this.#outcomes.size < length) return;
+    const inOrder = [...this.#outcomes].sort(([a], [b]) => a - b);
+    this.call.resolve(inOrder.map(([, one]) => one));
   }
 }

@@ -39,9 +39,13 @@ export interface ClaimRequest
 /** Several receivers that share a claim. */
 export interface ReceiverGroup {
   /**
-   * Hears what was claimed of a block, or why nothing was, as soon as it is known: other blocks may take long.
-   * `index` = of the blocks of which the allowance allowed some messages, in that order. A block of which it hears
-   * nothing was left.
+   * How many messages of a block still have a receiver, just before they are taken. `index` = of the blocks of which
+   * the allowance allowed some messages, in that order.
+   */
+  wanted(index: number): number;
+  /**
+   * Hears what was claimed of a block, or why nothing was, as soon as it is known: other blocks may take long. A block
+   * of which it hears nothing was left. `index` as for `wanted`.
    */
   onBlock(index: number, outcome: Result<readonly ReceivedMessage[]>): void;
 }

@@ -138,6 +138,10 @@ export async function settleInSession(
   const log = sessionLog(entity, sessionId);
   const lock = await dependencies.sessions.lockState(log);
   const outcomes: SettlementOutcome[] = [];
+  const tell = (index: number, outcome: SettlementOutcome) => {
+    outcomes[index] = outcome;
+    if (!isForwarding) onOutcome?.(index, outcome);
+  };
   const readable = settlements.flatMap(({ lockToken, action }, index) => {
     try {
       requireAction(path, action);
@@ -148,7 +152,7 @@ export async function settleInSession(
       return [{ index, lockToken, settlement: { token, action } }];
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
-      outcomes[index] = { lockToken, refusal: asSessionLockLost(error) };
+      tell(index, { lockToken, refusal: asSessionLockLost(error) });
       return [];
     }
   });
@@ -160,12 +164,8 @@ export async function settleInSession(
       const one = readable[i];
       assert(one !== undefined, 'an outcome is that of a settlement');
       const { index, lockToken } = one;
-      const outcome = {
-        lockToken,
-        ...(refusal === undefined ? {} : { refusal: asSessionLockLost(refusal) }),
-      };
-      outcomes[index] = outcome;
-      if (!isForwarding) onOutcome?.(index, outcome);
+      const refused = refusal === undefined ? {} : { refusal: asSessionLockLost(refusal) };
+      tell(index, { lockToken, ...refused });
     },
   );
   if (isForwarding) await tryForward(dependencies, entity, [log.partition]);

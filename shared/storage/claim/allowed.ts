@@ -4,7 +4,7 @@ import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { answerable, type SizedTarget } from './answer-size.ts';
-import type { Target } from './choice.ts';
+import { type Target, unhide } from './choice.ts';
 import type { Receive } from './claim-blocks.ts';
 
 /** Cuts the chosen messages to what the answer can carry and what other claims of the same receive leave. */
@@ -16,8 +16,7 @@ export async function chooseAllowed(
     const sized = await answerable(receive, targets);
     const allowed = allowedOf(sized, receive.request.allowance);
     holdAllowed(receive, allowed);
-    // Other receives learn at once that some of these messages stay free.
-    for (const target of passedOver(targets, allowed)) target.reservation.resolve(false);
+    leavePassedOver(receive, targets, allowed);
     return allowed;
   } catch (error) {
     leaveToOthers(receive.context, receive.log, targets);
@@ -60,13 +59,22 @@ export function countOf(targets: readonly Target[]): number {
   return targets.reduce((sum, { slots }) => sum + slots.length, 0);
 }
 
-/** The targets of which fewer messages are allowed than chosen. */
-export function passedOver(
+/** Leaves the chosen messages that are not allowed to other receives. */
+function leavePassedOver(
+  { context, log }: Receive,
   chosen: readonly Target[],
   allowed: readonly Target[],
-): readonly Target[] {
-  const taken = new Map(allowed.map(({ block, slots }) => [block, slots.length]));
-  return chosen.filter(({ block, slots }) => taken.get(block) !== slots.length);
+): void {
+  const slotsOf = new Map(allowed.map(({ block, slots }) => [block, slots]));
+  const passedOver = chosen.filter(
+    ({ block, slots }) => slotsOf.get(block)?.length !== slots.length,
+  );
+  for (const { block, reservation } of passedOver) {
+    const slots = slotsOf.get(block);
+    if (slots === undefined) reservation.end(false);
+    else reservation.keep(slots);
+  }
+  unhide(context, log, passedOver);
 }
 
 /** Gives up the chosen messages, and drops the hint that skips them. */
@@ -75,7 +83,7 @@ export function leaveToOthers(
   log: Log,
   targets: readonly Target[],
 ): void {
-  for (const { reservation } of targets) reservation.release();
+  for (const { reservation } of targets) reservation.end(false);
   scanHints.invalidate(logName(log));
 }
 

@@ -25,6 +25,21 @@ export interface Target {
   readonly reservation: SlotReservation;
 }
 
+/** Leaves the targets that have not ended yet to other receives. */
+export function letGo(context: StoreContext, log: Log, targets: readonly Target[]): void {
+  unhide(
+    context,
+    log,
+    targets.filter(({ reservation }) => reservation.end(false)),
+  );
+}
+
+/** Moves the hint back, which skips what was chosen. */
+export function unhide({ scanHints }: StoreContext, log: Log, targets: readonly Target[]): void {
+  const sortKeys = targets.map(({ block }) => blockSortKey(block.section, block.sequence));
+  scanHints.invalidateFrom(logName(log), sortKeys);
+}
+
 /** A block to clean up: it is empty, or holds messages that expired or used up their deliveries. */
 export interface Leftover {
   readonly block: Block;

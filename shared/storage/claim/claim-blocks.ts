@@ -21,7 +21,7 @@ import type { Written } from '../dynamodb/requests.ts';
 import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { Target } from './choice.ts';
+import { letGo, type Target } from './choice.ts';
 
 /** Tries in one block, the first included; another one follows if another receiver took the chosen slots. */
 const TRIES_MAX = 3;
@@ -80,23 +80,29 @@ export async function eachOf<Got extends Claimed>(
   const { context, request } = receive;
   const { clock, requestTurns } = context;
   let until = Number.POSITIVE_INFINITY;
-  const takeAndResolve = async (target: Target) => {
+  const takeAndLetGo = async (target: Target, index: number) => {
     const now = clock.now();
     until = Math.min(until, now + request.lockMs * CLAIMING_SHARE_OF_LOCK);
-    const claimed = await takeFrom(target, { ...receive, now });
-    // After a lost race the block may still have free messages; the release of the reservation says so.
-    if (claimed !== undefined) target.reservation.resolve(true);
-    return claimed;
+    const slots = target.slots.slice(0, request.group?.wanted(index));
+    let claimed: Got | undefined;
+    try {
+      if (slots.length > 0) claimed = await takeFrom({ ...target, slots }, { ...receive, now });
+      return claimed;
+    } finally {
+      // Others need not wait for the rest of the claim to receive what this one did not get.
+      if (claimed?.slots.length === target.slots.length) target.reservation.end(true);
+      else letGo(context, receive.log, [target]);
+    }
   };
   const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
   if (request.rules.session !== undefined) {
-    return await oneAfterAnother(targets, takeAndResolve, isEnough);
+    return await oneAfterAnother(targets, takeAndLetGo, isEnough);
   }
   const outcomes = await mapInTurns(
     requestTurns,
     [...targets.entries()],
     async ([index, target]) => {
-      const outcome = await resultOf(takeAndResolve(target));
+      const outcome = await resultOf(takeAndLetGo(target, index));
       onOne?.(index, outcome);
       return outcome;
     },
@@ -114,13 +120,13 @@ export async function eachOf<Got extends Claimed>(
  */
 async function oneAfterAnother<Got extends Claimed>(
   targets: readonly Target[],
-  takeFrom: (target: Target) => Promise<Got | undefined>,
+  takeFrom: (target: Target, index: number) => Promise<Got | undefined>,
   isEnough: () => boolean,
 ): Promise<readonly (Got | undefined)[]> {
   const taken: (Got | undefined)[] = [];
-  for (const target of targets) {
+  for (const [index, target] of targets.entries()) {
     if (isEnough()) break;
-    const outcome = await resultOf(takeFrom(target));
+    const outcome = await resultOf(takeFrom(target, index));
     if ('error' in outcome) {
       if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;
       break;

@@ -3,15 +3,14 @@ import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { serviceBusy } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
-import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
-import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
-import type { Scan, ScanRequest, Target } from './choice.ts';
+import { chooseAllowed, countOf, giveBack, leaveToOthers } from './allowed.ts';
+import { letGo, type Scan, type ScanRequest, type Target } from './choice.ts';
 import { lockEnd, type Receive } from './claim-blocks.ts';
 import { scan } from './scan.ts';
 import { lockAll, removeAll } from './take-all.ts';
@@ -49,6 +48,7 @@ async function scanAndClaim(
   log: Log,
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[] | undefined> {
+  const leftBefore = context.scanHints.leftAt(logName(log));
   const lookedAt = context.clock.now();
   const locks = request.mode === 'peekLock' ? { lockedUntil: lockEnd(request, lookedAt) } : {};
   const found = await find(context, log, { ...request, ...locks }, lookedAt);
@@ -69,11 +69,11 @@ async function scanAndClaim(
     // In a session, messages after those that were not claimed may not be taken.
     targets = request.rules.session === undefined ? found.chooseOthers() : [];
   }
-  for (const { reservation } of targets) reservation.release();
+  for (const { reservation } of targets) reservation.end(false);
   await cleanUpLeftovers(receive, found.leftovers, false);
   if (found.targets.length > 0) return undefined;
   // Other receives of this process may fail to claim what they chose.
-  return (await context.scanHints.areAllTaken(logName(log))) ? [] : undefined;
+  return (await context.scanHints.areAllTaken(logName(log), leftBefore)) ? [] : undefined;
 }
 
 /** Claims the chosen messages; `asked` = how many it tried to claim, some of which other receivers may have taken. */
@@ -87,22 +87,22 @@ async function claimFrom(
   const asked = countOf(allowed);
   let got = 0;
   try {
-    const { messages, lost } =
+    const messages =
       request.mode === 'peekLock'
         ? await lockAll(receive, allowed)
         : await removeAll(receive, allowed);
     got = messages.length;
     if (got > 0) context.spread.won(name);
-    else if (asked > 0 && !receive.isFromMemory) context.spread.lost(name);
-    const left = passedOver(targets, allowed).map(({ block }) => sortKeyOf(block));
-    context.scanHints.invalidateFrom(name, [...lost, ...left]);
+    else if (asked > 0 && !receive.isFromMemory && request.isWanted?.() !== false) {
+      context.spread.lost(name);
+    }
     return { messages, asked };
   } catch (error) {
     context.scanHints.invalidate(name);
     throw await endedFor(receive, error);
   } finally {
     giveBack(request.allowance, allowed, got);
-    for (const { reservation } of targets) reservation.release();
+    letGo(context, log, targets);
   }
 }
 

@@ -48,7 +48,7 @@ async function scanOnce(
   const hasFreeInFront = !('value' in rechecked) || rechecked.value;
   if (found.targets.length > 0 && !hasFreeInFront) return found;
   // The hint hides a message, or there is nothing after it: read the whole log.
-  for (const { reservation } of found.targets) reservation.release();
+  for (const { reservation } of found.targets) reservation.end(false);
   scanHints.invalidate(name);
   return await readAndChoose(context, log, request, now);
 }

@@ -4,7 +4,6 @@ import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain
 import { bySequenceNumber } from '../../domain/messages/message.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
-import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { Target } from './choice.ts';
@@ -21,18 +20,14 @@ import {
 import { reportTo } from './group-report.ts';
 import { tokenOf, toReceivedMessage } from './received-message.ts';
 
-/** What a receive got from its targets. */
-interface Claims {
-  readonly messages: readonly ReceivedMessage[];
-  /** Sort keys of blocks in which another receiver took chosen messages. */
-  readonly lost: readonly string[];
-}
-
 /**
  * Peek-lock. It reads payloads while it locks, unless other processes were faster lately: then it locks first, so that
  * only the winner of a race reads them. In a session it locks first too.
  */
-export async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
+export async function lockAll(
+  receive: Receive,
+  targets: readonly Target[],
+): Promise<readonly ReceivedMessage[]> {
   const { context, log, request } = receive;
   const tag = newTag(context, request.rules);
   const isInSession = request.rules.session !== undefined;
@@ -68,13 +63,13 @@ async function takeAll<Got extends Claimed>(
   takeFrom: (target: Target, receive: Receive) => Promise<Got | undefined>,
   messagesOf: (claims: readonly Got[]) => Promise<ReceivedMessage[]>,
   noteTaken: (receive: Receive, claims: readonly Got[]) => void,
-): Promise<Claims> {
+): Promise<readonly ReceivedMessage[]> {
   const report = reportTo(receive.request.group, messagesOf);
   const taken = await eachOf(receive, targets, takeFrom, report?.onOne);
   const claims = taken.filter((claim) => claim !== undefined);
   noteTaken(receive, claims);
   const messages = await (report?.all() ?? messagesOf(claims));
-  return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
+  return messages.sort(bySequenceNumber);
 }
 
 /** A block of which a receive has locked messages. */
@@ -142,7 +137,10 @@ interface Removed extends Claimed {
  * Receive-and-delete (semantics #1): reads payloads first, so that a failed read loses nothing. There is no token to
  * settle with (semantics #18).
  */
-export async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
+export async function removeAll(
+  receive: Receive,
+  targets: readonly Target[],
+): Promise<readonly ReceivedMessage[]> {
   const { context, log, request } = receive;
   const loaded = await loadMessages(
     context,
@@ -167,10 +165,4 @@ export async function removeAll(receive: Receive, targets: readonly Target[]): P
   };
   const noteRemoved = () => context.sizeEstimate.noteRemoval(log);
   return await takeAll(receive, targets, remove, messagesOf, noteRemoved);
-}
-
-function lostOf(targets: readonly Target[], taken: readonly (Claimed | undefined)[]): string[] {
-  return targets.flatMap(({ block, slots }, i) =>
-    taken[i]?.slots.length === slots.length ? [] : [sortKeyOf(block)],
-  );
 }

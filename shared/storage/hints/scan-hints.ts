@@ -55,10 +55,13 @@ export interface ActiveScan {
 
 /** Slots that a receive is about to claim. Other receives of this process choose different ones. */
 export interface SlotReservation {
-  /** Tells waiting receives whether this receive got all the slots; false = some may still be free. */
-  resolve(isAllTaken: boolean): void;
-  /** Ends the reservation, after the claim. */
-  release(): void;
+  /** Gives up the other slots. */
+  keep(slots: readonly number[]): void;
+  /**
+   * Ends the reservation; `isAllTaken` = whether this receive got all the slots, so that none is left free. False = it
+   * had ended before.
+   */
+  end(isAllTaken: boolean): boolean;
 }
 
 /** Sorts before all sort keys. */
@@ -68,7 +71,12 @@ const ANYWHERE = '';
 export class ScanHints {
   readonly #hints = new BoundedMap<string, ScanHint>(LOGS_MAX);
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
-  readonly #claims = new Map<string, Set<Promise<boolean>>>();
+  readonly #claims = new Map<string, Set<Promise<void>>>();
+  /** The last time, as a number that grows, that a claim left slots which it had reserved. */
+  readonly #leftAt = new BoundedMap<string, number>(LOGS_MAX);
+  #lastLeft = 0;
+  /** Those that wait until a message of a log arrives or becomes free. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   readonly #scans = new Map<string, Set<{ changedAt: string | undefined }>>();
   /** What the last scans read; forgotten together with the hints. */
   readonly pages: PageMemory;
@@ -165,6 +173,7 @@ export class ScanHints {
     for (const scan of this.#scans.get(log) ?? []) {
       if (scan.changedAt === undefined || sortKey < scan.changedAt) scan.changedAt = sortKey;
     }
+    for (const wake of this.#waiting.get(log) ?? []) wake();
   }
 
   /** Slots of a block that a receive of this process is claiming now. */
@@ -199,32 +208,56 @@ export class ScanHints {
     const blocks = getOrAdd(this.#reserved, log, () => new Map<string, Set<number>>());
     const taken = getOrAdd(blocks, sortKey, () => new Set<number>());
     for (const slot of slots) taken.add(slot);
-    let resolve = (_isAllTaken: boolean) => {};
-    const claim = new Promise<boolean>((resolved) => {
-      resolve = resolved;
-    });
     const claims = getOrAdd(this.#claims, log, () => new Set());
+    let ended = () => {};
+    const claim = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
     claims.add(claim);
+    let reserved = slots;
+    const giveUp = (given: readonly number[]) => {
+      for (const slot of given) taken.delete(slot);
+      if (taken.size === 0 && blocks.get(sortKey) === taken) blocks.delete(sortKey);
+      if (blocks.size === 0 && this.#reserved.get(log) === blocks) this.#reserved.delete(log);
+    };
     return {
-      resolve: (isAllTaken) => resolve(isAllTaken),
-      release: () => {
-        resolve(false);
-        claims.delete(claim);
-        if (claims.size === 0) this.#claims.delete(log);
-        for (const slot of slots) taken.delete(slot);
-        if (taken.size === 0) blocks.delete(sortKey);
-        if (blocks.size === 0) this.#reserved.delete(log);
+      keep: (kept) => {
+        giveUp(reserved.filter((slot) => !kept.includes(slot)));
+        reserved = kept;
+        this.#leftAt.set(log, ++this.#lastLeft);
+      },
+      end: (isAllTaken) => {
+        if (!claims.delete(claim)) return false;
+        if (claims.size === 0 && this.#claims.get(log) === claims) this.#claims.delete(log);
+        giveUp(reserved);
+        if (!isAllTaken) this.#leftAt.set(log, ++this.#lastLeft);
+        ended();
+        return true;
       },
     };
   }
 
+  /** When a claim of this process last left slots of a log which it had chosen, as a number that grows; 0 = never. */
+  leftAt(log: string): number {
+    return this.#leftAt.get(log) ?? 0;
+  }
+
   /**
-   * Waits for the claims that this process has under way in a log. False = a claim left messages that it had
-   * chosen, so a scan that found nothing else has to read again.
+   * Waits for the claims that this process has under way in a log. False = one has left something since `leftBefore`,
+   * or a message arrived or became free meanwhile, so a scan that found nothing else has to read again.
    */
-  async areAllTaken(log: string): Promise<boolean> {
-    const outcomes = await Promise.all(this.#claims.get(log) ?? []);
-    return outcomes.every(Boolean);
+  async areAllTaken(log: string, leftBefore: number): Promise<boolean> {
+    const waiting = getOrAdd(this.#waiting, log, () => new Set());
+    let wake = () => {};
+    const changed = new Promise<false>((resolve) => {
+      wake = () => resolve(false);
+    });
+    waiting.add(wake);
+    const ended = Promise.all(this.#claims.get(log) ?? []).then(() => true);
+    const haveEnded = await Promise.race([ended, changed]);
+    waiting.delete(wake);
+    if (waiting.size === 0) this.#waiting.delete(log);
+    return haveEnded && this.leftAt(log) === leftBefore;
   }
 }
 

@@ -17,8 +17,9 @@ const CHANGED_BYTES_MAX = 2 * LIMITS.propertiesBytes;
  */
 export function requireRoom(block: Block, action: Action): void {
   const { overlay } = block.payload;
-  const { properties } = overlayOf(action);
-  if (overlay === undefined || Object.keys(properties).length === 0) return;
+  // A reason is short, and whoever dead-letters the message must be able to say why.
+  const properties = 'properties' in action ? action.properties : undefined;
+  if (overlay === undefined || properties === undefined) return;
   const bytes = propertiesBytes({ ...decodeOverlay(overlay).properties, ...properties });
   if (bytes <= CHANGED_BYTES_MAX) return;
   throw argumentError(

@@ -13,7 +13,7 @@ export const SCAN_HINTS: readonly Mutant[] = [
   {
     name: 'what a receive chose and did not get stays behind the scan hint',
     room: 'storage',
-    find: 'context.scanHints.invalidateFrom(name, [...lost, ...left]);',
+    find: 'scanHints.invalidateFrom(logName(log), sortKeys);',
     replace: '',
     harm: 'A receive is answered empty while a message is free in front.',
     needs:

@@ -63,9 +63,9 @@ test('the next group begins when the messages of callers that gave up are unlock
   });
   const looks = [[{ numbers: [1, 2] }], [{ numbers: [1] }]];
   const { ask, letGo, scheduler, claims, settled } = startClaims(looks, unlocked);
-  // Wanted until the messages are planned.
+  // Wanted until the block is about to be written.
   let wants = 0;
-  const isWanted = () => ++wants <= 6;
+  const isWanted = () => ++wants <= 8;
   const given = [ask({ isWanted }), ask({ isWanted })];
   await scheduler.settled();
   letGo();

@@ -209,10 +209,10 @@ test('few groups of a lane stall at the same time', async () => {
 
 test('calls that a group leaves unanswered come first in the next one, at once', async () => {
   const groups: string[][] = [];
-  const carryOut: Grouping<string, string>['carryOut'] = async (calls, again) => {
+  const carryOut: Grouping<string, string>['carryOut'] = async (calls, lane) => {
     groups.push(calls.map(({ request }) => request));
     const [first, ...others] = calls;
-    again(others);
+    lane.again(others);
     await Promise.resolve();
     first?.resolve('served');
   };

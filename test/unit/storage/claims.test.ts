@@ -14,7 +14,7 @@ function slowReceive(waitMs: number, isWanted = () => true) {
   const next = async () => {
     now += waitMs;
   };
-  const target = { slots: [0], block: {} as Block, reservation: { resolve: () => {} } };
+  const target = { slots: [0], block: {} as Block, reservation: { end: () => true } };
   const receive = {
     context: { clock: { now: () => now }, requestTurns: { next } },
     request: { lockMs: LOCK_MS, rules: {}, isWanted },
