@@ -53,6 +53,8 @@ export class ClaimPlan {
   readonly #shares = new Map<Seat, Share>();
   /** How many messages are planned of each block. */
   readonly #blocks: number[] = [];
+  /** Those that had no room for a block: like a lone receive, they take nothing behind it. */
+  readonly #full = new Set<Seat>();
   /** The seat that is next. */
   #next = 0;
   #hasLarge = false;
@@ -121,6 +123,7 @@ export class ClaimPlan {
     const hasRoom = (seat: Seat) =>
       seat.isOpen &&
       !seat.isServed &&
+      !this.#full.has(seat) &&
       this.#plannedFor(seat) + (counts.get(seat) ?? 0) < seat.request.maxMessages &&
       isWanted(seat.request);
     for (let i = 0; i < messages; i++) {
@@ -131,12 +134,11 @@ export class ClaimPlan {
       this.#next = index + 1;
     }
     let planned = 0;
-    let isOfferedAgain = false;
     for (const [seat, count] of counts) {
       const allowed = seat.allowance.take(count, bytes, answerBytes);
-      if (allowed < count && seat.request.allowance !== undefined) {
-        seat.isServed = true;
-        isOfferedAgain = true;
+      if (allowed < count) {
+        this.#full.add(seat);
+        seat.isServed ||= seat.request.allowance !== undefined;
       }
       if (allowed === 0) continue;
       const share = this.#shares.get(seat) ?? { ...NOTHING };
@@ -146,9 +148,9 @@ export class ClaimPlan {
       this.#shares.set(seat, share);
       planned += allowed;
     }
-    return isOfferedAgain && planned < messages
-      ? planned + this.#plan(messages - planned, bytes, answerBytes)
-      : planned;
+    // What some had no room for is offered to the others.
+    const isRefused = planned < [...counts.values()].reduce((sum, count) => sum + count, 0);
+    return isRefused ? planned + this.#plan(messages - planned, bytes, answerBytes) : planned;
   }
 }
 

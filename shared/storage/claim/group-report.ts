@@ -5,9 +5,9 @@ import { type Result, resultOf } from '../../domain/result-of.ts';
 /** Tells several receivers, block by block, what was claimed for them. */
 interface GroupReport<Got> {
   /** Tells the outcome of one block, by its index; undefined = nothing was got. */
-  readonly onOne: (index: number, outcome: Result<Got | undefined>) => void;
+  readonly tell: (index: number, outcome: Result<Got | undefined>) => void;
   /** All that it has told. Throws if nothing was got since messages could not be read. */
-  readonly all: () => Promise<ReceivedMessage[]>;
+  readonly told: () => Promise<ReceivedMessage[]>;
 }
 
 /** Undefined without a group. `messagesOf` = the messages that were got of some blocks. */
@@ -23,11 +23,11 @@ export function reportTo<Got>(
     return got;
   };
   return {
-    onOne: (...one) => void telling.push(tell(...one)),
-    all: async () => {
-      const told = await Promise.all(telling);
-      const messages = told.flatMap((outcome) => ('error' in outcome ? [] : outcome.value));
-      const failure = told.find((outcome) => 'error' in outcome);
+    tell: (...outcome) => void telling.push(tell(...outcome)),
+    told: async () => {
+      const outcomes = await Promise.all(telling);
+      const messages = outcomes.flatMap((outcome) => ('error' in outcome ? [] : outcome.value));
+      const failure = outcomes.find((outcome) => 'error' in outcome);
       if (messages.length === 0 && failure !== undefined) throw failure.error;
       return messages;
     },

@@ -65,10 +65,10 @@ async function takeAll<Got extends Claimed>(
   noteTaken: (receive: Receive, claims: readonly Got[]) => void,
 ): Promise<readonly ReceivedMessage[]> {
   const report = reportTo(receive.request.group, messagesOf);
-  const taken = await eachOf(receive, targets, takeFrom, report?.onOne);
+  const taken = await eachOf(receive, targets, takeFrom, report?.tell);
   const claims = taken.filter((claim) => claim !== undefined);
   noteTaken(receive, claims);
-  const messages = await (report?.all() ?? messagesOf(claims));
+  const messages = await (report?.told() ?? messagesOf(claims));
   return messages.sort(bySequenceNumber);
 }
 

@@ -210,6 +210,17 @@ test('if other processes were faster to get a large message, another large one c
   assert.equal(claims.length, 2);
 });
 
+test('what does not fit into the answer of one caller is offered to the others', async () => {
+  const answer = { form: 'batch', bytes: 100 } as const;
+  const blocks = [80, 10, 30, 10].map((answerBytes, i) => ({ numbers: [i + 1], answerBytes }));
+  const asks = [
+    { answer, maxMessages: 2 },
+    { answer, maxMessages: 3 },
+  ];
+  const { got } = await askTogether([blocks], asks);
+  assert.deepEqual(got, [[1], [2, 3, 4]]);
+});
+
 test('if other processes were faster, callers may take as much of other partitions as before', async () => {
   const { state, allowance } = allowanceOf(2);
   const looks = [
