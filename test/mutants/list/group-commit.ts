@@ -79,8 +79,8 @@ export const GROUP_COMMIT: readonly Mutant[] = [
   {
     name: 'a message is removed for a caller of a group that had given up before',
     room: 'broker',
-    find: 'isWanted(seat.request);',
-    replace: "(seat.request.mode === 'receiveAndDelete' || isWanted(seat.request));",
+    find: 'return request.isWanted?.() !== false;',
+    replace: "return request.mode === 'receiveAndDelete' || request.isWanted?.() !== false;",
     harm: 'A message is lost, although nobody waited for it when it was removed.',
     needs: 'Two receives and deletes of one process at the same time, of which one is aborted.',
   },
