@@ -9,6 +9,7 @@ import { sortKeyHook } from '../../support/sort-key-hook.ts';
 /** Receives that share a claim, of which a part fails, hangs or is too large. */
 
 const RECEIVERS = 30;
+
 test('#2 of two receive-and-deletes at the same time, one hears that its outcome is unknown if the answer of its removal is lost', async (t) => {
   const pauses = startPauses();
   const { client } = pauses;
@@ -78,28 +79,6 @@ for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
     assert.deepEqual(new Set(got).size, callers);
   });
 }
-
-test('receivers for which a claim has no message find later ones while a block of it has no answer', async (t) => {
-  const pauses = startPauses();
-  const { client } = pauses;
-  t.after(() => client.destroy());
-  const { broker, management } = await startProcess(t, { client });
-  await management.create('q', { kind: 'queue' });
-  for (const text of ['a', 'b']) await broker.send(Q, [message(text)]);
-  const hung = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
-  let answered = 0;
-  const calls = Array.from({ length: 3 }, async () => {
-    const got = await broker.receive(Q, ask());
-    answered++;
-    return got.length;
-  });
-  await hung.reached;
-  await broker.send(Q, [message('c')]);
-  const areAnswered = await comesTrue(() => answered === 2);
-  hung.goOn();
-  assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
-  assert.ok(areAnswered);
-});
 
 test('receivers of a busy queue lock a message that only a lone answer can carry before most of those behind it', async (t) => {
   const answer = { form: 'batch', bytes: 8 * 1024 * 1024, oneMayExceed: true } as const;

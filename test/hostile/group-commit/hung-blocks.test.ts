@@ -48,6 +48,15 @@ test('receivers of a single message that has no answer find those that come late
   assert.ok(areAnswered);
 });
 
+test('receivers for which a claim has no message find later ones while a block of it has no answer', async (t) => {
+  const { broker, answers, calls, goOn } = await startHung(t, [message('a'), message('b')], 3);
+  await broker.send(Q, [message('c')]);
+  const areAnswered = await comesTrue(() => answers.length === 2);
+  goOn();
+  assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
+  assert.ok(areAnswered);
+});
+
 test('a receiver that has found nothing else, and waits for the block, finds what comes then', async (t) => {
   const messages = [message('a'), message('b')];
   const hung = await startHung(t, messages, 3, { waitMs: 50_000 });
