@@ -156,3 +156,11 @@ export function entityNotFound(path: string): BrokerError {
     { subCode: '40400' },
   );
 }
+
+/** ServiceTimeout: what was asked may have been done, or not. `cause` = what went wrong. */
+export const unknownOutcome = (cause?: unknown): BrokerError =>
+  new BrokerError(
+    'ServiceTimeout',
+    'The operation did not complete in time; whether it took effect is not known.',
+    { cause, subCode: '50400' },
+  );

@@ -1,6 +1,6 @@
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { logOf } from '../../domain/blocks/log.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, unknownOutcome } from '../../domain/broker-error.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { OperationOutcome, TransactionOperation } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
@@ -9,7 +9,8 @@ import { findEntity } from '../entity-lookup.ts';
 /**
  * Completes a transaction whose stored outcomes answer a repeated request: the process that wrote it may have ended
  * before it noted the due times of scheduled messages a second time, as each send does. Nothing for messages that were
- * not scheduled; otherwise up to three write units for each partition they were sent to.
+ * not scheduled; otherwise up to three write units for each partition they were sent to. A failure becomes
+ * ServiceTimeout, because a refusal would say that the transaction was not carried out.
  */
 export async function completeAnswered(
   dependencies: BrokerDependencies,
@@ -55,6 +56,6 @@ async function noteDues(
   } catch (error) {
     // The entity was deleted since, with its messages.
     if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return;
-    throw error;
+    throw error instanceof BrokerError ? unknownOutcome(error) : error;
   }
 }

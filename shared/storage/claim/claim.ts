@@ -1,9 +1,9 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
-import { serviceBusy } from '../../domain/broker-error.ts';
+import { serviceBusy, unknownOutcome } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
-import { isUnknownOutcome, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';

@@ -1,10 +1,10 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import { slotOf } from '../../domain/blocks/block.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
+import { unknownOutcome } from '../../domain/broker-error.ts';
 import { bySequenceNumber } from '../../domain/messages/message.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
-import { unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { Target } from './choice.ts';
 import {

@@ -4,6 +4,7 @@ import {
   type ConsumedCapacity,
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
+import { unknownOutcome } from '../../domain/broker-error.ts';
 import type { UnitMeter } from './capacity-meter.ts';
 import {
   CONFLICT_TRIES_MAX,
@@ -13,7 +14,7 @@ import {
   type RetryTiming,
 } from './retries.ts';
 import { toBrokerError } from './sdk-errors.ts';
-import { orUnknown, unknownOutcome } from './unknown-outcome.ts';
+import { orUnknown } from './unknown-outcome.ts';
 import { WriteTries } from './write-tries.ts';
 
 /** The options of a table. */

@@ -1,5 +1,4 @@
-import { BrokerError, serviceBusy } from '../../domain/broker-error.ts';
-import { unknownOutcome } from './unknown-outcome.ts';
+import { BrokerError, serviceBusy, unknownOutcome } from '../../domain/broker-error.ts';
 import { SENT_BEFORE } from './write-tries.ts';
 
 const BUSY = new Set([

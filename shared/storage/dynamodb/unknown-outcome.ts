@@ -1,4 +1,4 @@
-import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
+import { BrokerError, NothingStored, unknownOutcome } from '../../domain/broker-error.ts';
 import type { WriteTries } from './write-tries.ts';
 
 /** Runs work before anything is stored: a failure of the database becomes NothingStored. */
@@ -30,15 +30,6 @@ export async function nextTry<Value>(isUncertain: boolean, work: Promise<Value>)
 /** Whether an error means that the work may or may not have been done. */
 export function isUnknownOutcome(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'ServiceTimeout';
-}
-
-/** The error for a write with an unknown outcome. */
-export function unknownOutcome(cause?: unknown): BrokerError {
-  return new BrokerError(
-    'ServiceTimeout',
-    'The operation did not complete in time; whether it took effect is not known.',
-    { cause, subCode: '50400' },
-  );
 }
 
 /** The error of a write: an unknown outcome if an earlier try may have taken effect. */

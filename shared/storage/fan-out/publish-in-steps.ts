@@ -5,6 +5,7 @@ import {
   messageSizeExceeded,
   NothingStored,
   serviceBusy,
+  unknownOutcome,
 } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
@@ -20,7 +21,7 @@ import {
   type Table,
   type Write,
 } from '../dynamodb/table.ts';
-import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { intentSortKey, logKey, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 

@@ -1,7 +1,7 @@
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
+import { unknownOutcome } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
-import { unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import {
   logName,
   readyCollection,

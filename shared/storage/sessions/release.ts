@@ -5,12 +5,12 @@ import {
   RELEASED_MAX,
   sessionLockLost,
 } from '../../domain/blocks/session.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, unknownOutcome } from '../../domain/broker-error.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
-import { afterStoring, unknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { afterStoring } from '../dynamodb/unknown-outcome.ts';
 import { AFTER_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { readHeld } from './lock.ts';

@@ -14,6 +14,7 @@ import {
   invalidOperation,
   lockLost,
   transactionAborted,
+  unknownOutcome,
 } from '../../domain/broker-error.ts';
 import { MB } from '../../domain/units.ts';
 import { prepareAppend } from '../append/append.ts';
@@ -23,7 +24,6 @@ import { prepareConditions, requireConditions } from '../duplicates/condition.ts
 import { itemSize } from '../dynamodb/item-size.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Table, Write } from '../dynamodb/table.ts';
-import { unknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { prepareBatches } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unknownOutcome } from '../../../shared/storage/dynamodb/unknown-outcome.ts';
+import { unknownOutcome } from '../../../shared/domain/broker-error.ts';
 import { EntityChanges } from '../../../shared/storage/entities/entity-changes.ts';
 
 function start() {
