@@ -14,6 +14,7 @@ import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schem
  *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
  *     i  number of this reference to a shared payload   y  session of scheduled messages
  *     b  bytes that the messages take in an answer, if `z` is not a good bound
+ *     m  in a block to which messages moved: name of that write (`MADE_BY`)
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   n  deliveries that do not count
  * x  expires at. The name of a slot is one character.

@@ -1,6 +1,6 @@
 import { resultOf } from '../../domain/result-of.ts';
 import type { Transacted, Written } from './requests.ts';
-import { type Item, type ItemKey, keyOfItem, type Table, type Write } from './table.ts';
+import { type Item, keyOfItem, type Table, type Write } from './table.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 
 /**
@@ -76,17 +76,31 @@ async function writeTogether(table: Table, writes: readonly Write[]): Promise<Tr
   }
 }
 
-/** The keys of new blocks; no other item ever has such a key. */
-function newBlocks(writes: readonly Write[]): readonly ItemKey[] {
+/**
+ * The attribute with a random name of the write that made a block. A block has it if other writes may make one with the
+ * same key.
+ */
+export const MADE_BY = 'm';
+
+/** The new blocks. */
+function newBlocks(writes: readonly Write[]): readonly Item[] {
   return writes.flatMap((write) =>
-    'put' in write && write.put['s'] !== undefined ? [keyOfItem(write.put)] : [],
+    'put' in write && write.put['s'] !== undefined ? [write.put] : [],
   );
 }
 
-async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boolean> {
-  if (keys.length === 0) return false;
-  const outcome = await resultOf(table.getMany(keys, { consistent: true }));
-  return 'value' in outcome && outcome.value.length > 0;
+/** Whether any of these blocks exists, and not one of another write in its place. */
+async function isAnyThere(table: Table, blocks: readonly Item[]): Promise<boolean> {
+  if (blocks.length === 0) return false;
+  const outcome = await resultOf(table.getMany(blocks.map(keyOfItem), { consistent: true }));
+  if (!('value' in outcome)) return false;
+  const own = new Set(blocks.map(identityOf));
+  return outcome.value.some((item) => own.has(identityOf(item)));
+}
+
+/** The key of a block, and the name of the write that made it. */
+function identityOf(item: Item): string {
+  return [item['pk']?.S, item['sk']?.S, item[MADE_BY]?.S].join(' ');
 }
 
 async function writeAlone(table: Table, write: Write): Promise<Transacted> {

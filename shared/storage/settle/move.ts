@@ -25,7 +25,13 @@ import {
 } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
-import { newItems, type Outcome, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
+import {
+  MADE_BY,
+  newItems,
+  type Outcome,
+  type PreparedWrite,
+  run,
+} from '../dynamodb/prepared-write.ts';
 import type { Write } from '../dynamodb/table.ts';
 import { payloadCollection, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -102,7 +108,11 @@ export async function prepareMove(
   const source: Write = isWhole
     ? { delete: key, ...ifSameProperties(blockDelete(leaving), block), ...RETURN_BLOCK }
     : { update: key, ...blockUpdate([...moved.map(removed), ...changes]), ...RETURN_BLOCK };
-  const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
+  // Another process that moves the same messages makes blocks with the same keys.
+  const arrived = arrivals.map((one) => ({
+    ...toBlockItem(one.to, one.arrived),
+    [MADE_BY]: { S: randomName(context.random) },
+  }));
   return {
     writes: [source, ...newItems(arrived)],
     announce: () => {
