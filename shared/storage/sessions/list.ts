@@ -1,5 +1,5 @@
 import type { ListSessionsOptions } from '../../broker/session-types.ts';
-import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
+import { type Block, type BlockSurvey, surveyBlock } from '../../domain/blocks/block.ts';
 import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionLockState } from '../../domain/blocks/session.ts';
@@ -31,7 +31,7 @@ export async function listSessions(
 ): Promise<readonly string[]> {
   const sessions =
     updatedAfter === undefined
-      ? withMessages(context, partition, policy)
+      ? withMessages(context, partition, policy, isAnyFree)
       : withState(context, partition, updatedAfter);
   const found: string[] = [];
   for await (const session of sessions) {
@@ -52,11 +52,15 @@ async function* withState(
   }
 }
 
-/** The sessions with active messages (semantics #98). Skips the rest of a session's messages once it found one. */
+/**
+ * The sessions with a block of which `counts` is true, or with active messages (semantics #98). Skips the rest of a
+ * session's messages once it found one.
+ */
 async function* withMessages(
   context: StoreContext,
   partition: Log,
   policy: LogPolicy,
+  counts: (survey: BlockSurvey) => boolean,
 ): AsyncGenerator<string> {
   const { table, clock } = context;
   let from: string | undefined = FIRST_SESSION;
@@ -69,8 +73,8 @@ async function* withMessages(
       const block = fromBlockItem(item);
       const isOpen = block.section === 'live' || block.section === 'returned';
       if (!isOpen) continue;
-      const { free } = surveyBlock(block, unlocked(policy), clock.now());
-      if (free.length === 0 && !(await isActive(context, partition, session, policy, block)))
+      const survey = surveyBlock(block, unlocked(policy), clock.now());
+      if (!counts(survey) && !(await isActive(context, partition, session, policy, block)))
         continue;
       found = session;
       yield session;
@@ -83,7 +87,12 @@ async function* withMessages(
   }
 }
 
-/** Adds sessions with messages but without an index entry, which a send leaves if it is cut off between the two. */
+const isAnyFree = ({ free }: BlockSurvey) => free.length > 0;
+
+/**
+ * Adds sessions with messages but without an index entry, which a send leaves if it is cut off between the two. Also
+ * those whose messages have all expired since: whoever accepts the next session dead-letters them.
+ */
 export async function addMissingSessions(
   context: StoreContext,
   partition: Log,
@@ -97,10 +106,12 @@ export async function addMissingSessions(
     for (const { sessionId } of page.entries) indexed.add(sessionId);
     from = page.next;
   }
-  for await (const sessionId of withMessages(context, partition, policy)) {
+  for await (const sessionId of withMessages(context, partition, policy, isForReceivers)) {
     if (!indexed.has(sessionId)) await addReady(context, [logOfSession(partition, sessionId)]);
   }
 }
+
+const isForReceivers = ({ free, expired }: BlockSurvey) => free.length + expired.length > 0;
 
 /** Epoch ms; no lock lasts until then. */
 const FAR_AWAY = 0xffff_ffff_ffff;
