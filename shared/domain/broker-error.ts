@@ -118,6 +118,12 @@ export const messageSizeExceeded = (sentence: string, details?: Details): Broker
 export const serviceBusy = (sentence: string, details?: Details): BrokerError =>
   new BrokerError('ServiceBusy', sentence, details);
 
+/** ServiceBusy, because there were messages, and other receivers took or hold them. */
+export const othersWereFaster = (): BrokerError =>
+  serviceBusy('Other receivers were faster to get each message, or hold it now. Try again.', {
+    subCode: '50009',
+  });
+
 /** ServiceBusy for what only this request does or needs: others may succeed at the same time. */
 export class BusyForThis extends BrokerError {
   constructor(sentence: string, details?: Details) {
@@ -164,3 +170,14 @@ export const unknownOutcome = (cause?: unknown): BrokerError =>
     'The operation did not complete in time; whether it took effect is not known.',
     { cause, subCode: '50400' },
   );
+
+/** Whether an error means that the work may or may not have been done. */
+export function isUnknownOutcome(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'ServiceTimeout';
+}
+
+/** Throws the gravest failure among outcomes, if any: an unknown one, since a refusal says that nothing was done. */
+export function throwGravest(outcomes: readonly object[]): void {
+  const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []));
+  if (errors.length > 0) throw errors.find(isUnknownOutcome) ?? errors[0];
+}

@@ -20,7 +20,7 @@ import { isMore } from '../runner/more.ts';
 /** What handles messages must start at once; management may take a moment longer. */
 const BUNDLE_BYTES_MAX = {
   send: 715_000,
-  receive: 730_000,
+  receive: 735_000,
   settle: 720_000,
   manage: 910_000,
   sweep: 700_000,

@@ -19,6 +19,8 @@ export interface Seat {
   blocksLeft: number;
   /** Of a block with messages for it. */
   failure: { readonly error: unknown } | undefined;
+  /** Whether any message was planned for it. */
+  isPlanned: boolean;
   /** Whether it waits for an answer. */
   isOpen: boolean;
   /** Whether it may take no more, because it got messages of other partitions meanwhile. */
@@ -38,6 +40,15 @@ interface Share {
   answerBytes: number;
 }
 
+/** A block of which messages are planned. */
+interface PlannedBlock {
+  readonly messages: number;
+  readonly bytes: number;
+  readonly answerBytes: number;
+  /** How many of them for each caller. */
+  readonly shares: Map<Seat, number>;
+}
+
 /** A block's messages for a caller. */
 export interface Portion {
   readonly seat: Seat;
@@ -51,8 +62,7 @@ export interface Portion {
 export class ClaimPlan {
   readonly #seats: readonly Seat[];
   readonly #shares = new Map<Seat, Share>();
-  /** How many messages are planned of each block. */
-  readonly #blocks: number[] = [];
+  readonly #blocks: PlannedBlock[] = [];
   /** Those that had no room for a block: like a lone receive, they take nothing behind it. */
   readonly #full = new Set<Seat>();
   /** The seat that is next. */
@@ -73,10 +83,12 @@ export class ClaimPlan {
   take(messages: number, bytes: number, answerBytes: number): number {
     const isLarge = bytes > SHARED_BLOCK_BYTES;
     const fits = this.#blocks.length === 0 || (!isLarge && !this.#hasLarge);
-    const planned = fits ? this.#plan(messages, bytes, answerBytes) : 0;
+    if (!fits) return 0;
+    const shares = new Map<Seat, number>();
+    const planned = this.#plan(messages, { bytes, answerBytes, shares });
     if (planned === 0) return 0;
     this.#hasLarge = isLarge;
-    this.#blocks.push(planned);
+    this.#blocks.push({ messages: planned, bytes, answerBytes, shares });
     return planned;
   }
 
@@ -88,12 +100,34 @@ export class ClaimPlan {
     }
   }
 
-  /** For each block, in the order of `take`, whose its messages are: each caller's are adjacent. */
+  /**
+   * For each block, in the order of `take`, whose its messages are: each caller's are adjacent. Where a caller would
+   * then get more bytes than it may, because the blocks differ, each gets of each block what was planned.
+   */
   portions(): readonly (readonly Portion[])[] {
+    const adjacent = this.#adjacent();
+    if (this.#seats.every((seat) => this.#mayTake(seat, adjacent))) return adjacent;
+    return this.#blocks.map(({ shares }) =>
+      Array.from(shares, ([seat, count]) => ({ seat, count })),
+    );
+  }
+
+  #mayTake(seat: Seat, portions: readonly (readonly Portion[])[]): boolean {
+    const own = this.#blocks.filter((_, i) =>
+      portions[i]?.some((portion) => portion.seat === seat),
+    );
+    const { bytes, answerBytes } = this.#shares.get(seat) ?? NOTHING;
+    return (
+      own.reduce((sum, block) => sum + block.bytes, 0) <= bytes &&
+      own.reduce((sum, block) => sum + block.answerBytes, 0) <= answerBytes
+    );
+  }
+
+  #adjacent(): readonly (readonly Portion[])[] {
     const owners = this.#seats
       .map((seat) => ({ seat, left: this.#plannedFor(seat) }))
       .filter(({ left }) => left > 0);
-    return this.#blocks.map((messages) => {
+    return this.#blocks.map(({ messages }) => {
       const portions: Portion[] = [];
       for (let left = messages; left > 0; ) {
         const [owner] = owners;
@@ -118,7 +152,8 @@ export class ClaimPlan {
     return this.#shares.get(seat)?.messages ?? 0;
   }
 
-  #plan(messages: number, bytes: number, answerBytes: number): number {
+  #plan(messages: number, block: Omit<PlannedBlock, 'messages'>): number {
+    const { bytes, answerBytes, shares } = block;
     const counts = new Map<Seat, number>();
     const hasRoom = (seat: Seat) =>
       seat.isOpen &&
@@ -146,11 +181,12 @@ export class ClaimPlan {
       share.bytes += bytes;
       share.answerBytes += answerBytes;
       this.#shares.set(seat, share);
+      shares.set(seat, (shares.get(seat) ?? 0) + allowed);
       planned += allowed;
     }
     // What some had no room for is offered to the others.
     const isRefused = planned < [...counts.values()].reduce((sum, count) => sum + count, 0);
-    return isRefused ? planned + this.#plan(messages - planned, bytes, answerBytes) : planned;
+    return isRefused ? planned + this.#plan(messages - planned, block) : planned;
   }
 }
 

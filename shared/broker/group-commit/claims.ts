@@ -58,7 +58,7 @@ export function groupedClaim(dependencies: GroupedClaimDependencies): Claim {
     if (isAlone) return messages.claim(log, request);
     return lanes.join(
       laneOf(log, request),
-      { log, request },
+      { log, request, missed: { failed: 0, lost: 0 } },
       { messages: request.maxMessages, bytes: 0 },
     );
   };

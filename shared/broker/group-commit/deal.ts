@@ -1,5 +1,6 @@
 import { assert } from '../../domain/assert.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { isUnknownOutcome, othersWereFaster } from '../../domain/broker-error.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { bySequenceNumber } from '../../domain/messages/message.ts';
 import type { Result } from '../../domain/result-of.ts';
@@ -16,7 +17,12 @@ const BYTES_MAX = 4 * LIMITS.receiveBytes;
 export interface LogClaim {
   readonly log: Log;
   readonly request: ClaimRequest;
+  /** How often it got nothing although messages were planned for it: their writes failed, or others were faster. */
+  readonly missed: { failed: number; lost: number };
 }
+
+/** So often a caller asks again after its writes failed, and after others were faster; then it hears of that. */
+const MISSED_MAX = { failed: 3, lost: 10 };
 
 /** A call of one caller. */
 export type ClaimCall = Call<LogClaim, readonly ReceivedMessage[]>;
@@ -105,10 +111,12 @@ export class Deal {
     if (this.#portions !== undefined) this.#answer();
   }
 
-  /** The claim has failed: those whose blocks have failed hear of that, or all if no block had an outcome. */
+  /** The claim has failed. If that is the failure of a block, only those with such a block hear of it, else all. */
   fail(error: unknown): void {
-    const isUntold = this.#portions === undefined;
-    const failed = this.#close(({ failure }) => isUntold || failure !== undefined);
+    const isOfBlock = this.#seats.some(({ failure }) => failure?.error === error);
+    const failed = this.#close(
+      ({ failure, hand }) => hand.length === 0 && (!isOfBlock || failure !== undefined),
+    );
     for (const [{ failure }, call] of failed) call.reject(failure?.error ?? error);
     for (const seat of this.#seats) seat.blocksLeft = 0;
     this.#answer();
@@ -138,7 +146,8 @@ export class Deal {
   #onBlock(index: number, outcome: Result<readonly ReceivedMessage[]>): void {
     const portions = this.#portionsOf(index);
     for (const { seat } of portions) seat.blocksLeft--;
-    if ('error' in outcome) for (const { seat } of portions) seat.failure ??= outcome;
+    if ('error' in outcome)
+      for (const { seat } of portions) seat.failure = graver(seat.failure, outcome);
     else if (outcome.value.length > 0) this.#dealOut(portions, outcome.value);
     if (this.#hasDealt || this.#isStalled) this.#answer();
   }
@@ -154,7 +163,10 @@ export class Deal {
   #portionsOf(index: number): readonly Portion[] {
     if (this.#portions === undefined) {
       this.#portions = this.#plan.portions();
-      for (const { seat } of this.#portions.flat()) seat.blocksLeft++;
+      for (const { seat } of this.#portions.flat()) {
+        seat.blocksLeft++;
+        seat.isPlanned = true;
+      }
       if (this.#isStalled) this.#answer();
     }
     return this.#portions[index] ?? [];
@@ -193,11 +205,13 @@ export class Deal {
   #answer(): void {
     const unserved: ClaimCall[] = [];
     const complete = this.#close(({ blocksLeft }) => blocksLeft === 0);
-    for (const [{ request, hand, failure, isServed }, call] of complete) {
+    for (const [seat, call] of complete) {
+      const { hand, failure, isServed, isPlanned } = seat;
+      const { missed } = call.request;
       if (hand.length > 0) call.resolve(hand.sort(bySequenceNumber));
-      // A removal that failed may have taken effect; a lock that nobody has ends by time.
-      else if (failure && request.mode === 'receiveAndDelete') call.reject(failure.error);
+      else if (failure !== undefined && isFinal(seat, missed)) call.reject(failure.error);
       else if (isServed) call.resolve([]);
+      else if (isPlanned && ++missed.lost >= MISSED_MAX.lost) call.reject(othersWereFaster());
       else unserved.push(call);
     }
     if (unserved.length > 0) this.#leftovers.unserved(unserved);
@@ -214,6 +228,18 @@ export class Deal {
   }
 }
 
+/** Whether a caller hears of its failure: a removal may have taken effect; a lock that nobody has ends by time. */
+function isFinal({ request }: Seat, missed: LogClaim['missed']): boolean {
+  return request.mode === 'receiveAndDelete' || ++missed.failed >= MISSED_MAX.failed;
+}
+
+/** Of two failures the one to tell: an unknown outcome, since a refusal says that nothing was done. */
+function graver(known: Failure | undefined, further: Failure): Failure {
+  return known === undefined || isUnknownOutcome(further.error) ? further : known;
+}
+
+type Failure = NonNullable<Seat['failure']>;
+
 function seatFor(request: ClaimRequest): Seat {
   const { maxMessages, maxBytes, answer } = request;
   const answerBytes = answer?.bytes ?? Number.POSITIVE_INFINITY;
@@ -223,6 +249,7 @@ function seatFor(request: ClaimRequest): Seat {
     hand: [],
     blocksLeft: 0,
     failure: undefined,
+    isPlanned: false,
     isOpen: true,
     isServed: false,
   };

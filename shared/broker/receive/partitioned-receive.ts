@@ -1,5 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
+import { throwGravest } from '../../domain/broker-error.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
@@ -71,8 +72,7 @@ export class PartitionedReceive {
     for (const partition of [...look.passedOver]) {
       if (isEmpty()) await this.#ask(look, [partition]);
     }
-    const [failure] = look.failures;
-    if (isEmpty() && failure !== undefined) throw failure.error;
+    if (isEmpty()) throwGravest(look.failures);
     return look.found;
   }
 

@@ -95,14 +95,13 @@ interface Waiting {
  * Calls `work` for the entries of a list that may be long, and returns the results in the order of the list.
  * Each call waits for its turn, and at most `BUDGETS.turnRequests` calls run at a time. A list waits for one
  * turn after the other, so that concurrent lists alternate, however long they are. After a call has failed,
- * or once `isEnough` returns true, no further call begins; the results are then fewer than the entries. Waits
+ * no further call begins. Waits
  * for all running calls before it returns or throws the first error in list order.
  */
 export async function mapInTurns<Entry, Answer>(
   turns: Pick<LoopTurns, 'next'>,
   list: readonly Entry[],
   work: (entry: Entry) => Promise<Answer>,
-  isEnough = () => false,
 ): Promise<Answer[]> {
   const answers: Promise<Answer>[] = [];
   const underWay = new Set<Promise<void>>();
@@ -120,7 +119,7 @@ export async function mapInTurns<Entry, Answer>(
   for (const entry of list) {
     if (underWay.size >= BUDGETS.turnRequests) await Promise.race(underWay);
     await turns.next();
-    if (hasFailed || isEnough()) break;
+    if (hasFailed) break;
     begin(entry);
   }
   await Promise.all(underWay);

@@ -3,8 +3,16 @@ import { assert } from '../../domain/assert.ts';
 import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Slot } from '../../domain/blocks/slot.ts';
+import type { RandomSource } from '../../domain/clock.ts';
+import { MADE_BY } from '../dynamodb/prepared-write.ts';
 import type { Item } from '../dynamodb/table.ts';
-import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schema/message-keys.ts';
+import {
+  blockSortKey,
+  logKey,
+  parseBlockSortKey,
+  randomName,
+  sessionPrefix,
+} from '../schema/message-keys.ts';
 
 /**
  * A block as an item. Names are short, because the item is charged by the byte:
@@ -78,6 +86,11 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
     ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
   };
+}
+
+/** The item of a block with the name of the write that makes it: see `MADE_BY`. */
+export function madeHere(random: RandomSource, item: Item): Item {
+  return { ...item, [MADE_BY]: { S: randomName(random) } };
 }
 
 /** The item collection of a topic's payloads, in the partition of a block. */

@@ -4,7 +4,7 @@ import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
-import { unknownOutcome } from '../../domain/broker-error.ts';
+import { isUnknownOutcome, throwGravest, unknownOutcome } from '../../domain/broker-error.ts';
 import { type Result, resultOf } from '../../domain/result-of.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
@@ -19,7 +19,7 @@ import { releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
-import { isUnknownOutcome, nextTry } from '../dynamodb/unknown-outcome.ts';
+import { nextTry } from '../dynamodb/unknown-outcome.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { letGo, type Target } from './choice.ts';
@@ -47,6 +47,8 @@ export interface Receive {
   readonly now: number;
   /** Whether the targets were chosen among remembered blocks; a lost race then says little about others. */
   readonly isFromMemory: boolean;
+  /** From how many blocks it has tried to take messages. */
+  readonly tried: { blocks: number };
 }
 
 /** How a receive takes messages: under a lock, with the slot that a message then has, or for good. */
@@ -81,13 +83,17 @@ export async function eachOf<Got extends Claimed>(
   const { context, request } = receive;
   const { clock, requestTurns } = context;
   let until = Number.POSITIVE_INFINITY;
+  const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
   const takeAndLetGo = async (target: Target, index: number) => {
     const now = clock.now();
     until = Math.min(until, now + request.lockMs * CLAIMING_SHARE_OF_LOCK);
     const slots = target.slots.slice(0, request.group?.wanted(index));
     let claimed: Got | undefined;
     try {
-      if (slots.length > 0) claimed = await takeFrom({ ...target, slots }, { ...receive, now });
+      // A block that comes too late is let go at once: another one's write may have no answer.
+      if (slots.length === 0 || isEnough()) return undefined;
+      receive.tried.blocks++;
+      claimed = await takeFrom({ ...target, slots }, { ...receive, now });
       return claimed;
     } finally {
       // Others need not wait for the rest of the claim to receive what this one did not get.
@@ -95,9 +101,9 @@ export async function eachOf<Got extends Claimed>(
       else letGo(context, receive.log, [target]);
     }
   };
-  const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
   if (request.rules.session !== undefined) {
-    return await oneAfterAnother(targets, takeAndLetGo, isEnough);
+    const mayFailPartly = request.mode === 'receiveAndDelete';
+    return await oneAfterAnother(targets, takeAndLetGo, isEnough, mayFailPartly);
   }
   const outcomes = await mapInTurns(
     requestTurns,
@@ -107,29 +113,30 @@ export async function eachOf<Got extends Claimed>(
       onOne?.(index, outcome);
       return outcome;
     },
-    isEnough,
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
-  const failure = outcomes.find((outcome) => 'error' in outcome);
-  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
+  if (taken.every((one) => one === undefined)) throwGravest(outcomes);
   return taken;
 }
 
 /**
  * Claims the messages of a session in order, since none may be received before those in front of it (semantics #91).
- * A claim with an unknown outcome fails the whole call; a refused claim ends it with the messages it has.
+ * A lock with an unknown outcome fails the whole call, since it may hide messages; any other failure ends it with the
+ * messages it has, such as those that were removed (`mayFailPartly`).
  */
 async function oneAfterAnother<Got extends Claimed>(
   targets: readonly Target[],
   takeFrom: (target: Target, index: number) => Promise<Got | undefined>,
   isEnough: () => boolean,
+  mayFailPartly: boolean,
 ): Promise<readonly (Got | undefined)[]> {
   const taken: (Got | undefined)[] = [];
   for (const [index, target] of targets.entries()) {
     if (isEnough()) break;
     const outcome = await resultOf(takeFrom(target, index));
     if ('error' in outcome) {
-      if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;
+      const isHiding = isUnknownOutcome(outcome.error) && !mayFailPartly;
+      if (taken.length === 0 || isHiding) throw outcome.error;
       break;
     }
     taken.push(outcome.value);

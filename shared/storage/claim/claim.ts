@@ -1,9 +1,8 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
-import { serviceBusy, unknownOutcome } from '../../domain/broker-error.ts';
+import { isUnknownOutcome, othersWereFaster, unknownOutcome } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
-import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';
@@ -17,6 +16,11 @@ import { lockAll, removeAll } from './take-all.ts';
 
 /** Scans of one receive, the first included; another one follows if it lost every race. */
 const SCANS_MAX = 6;
+/**
+ * After this long, ms, a receive looks again although claims of this process still hold messages back: other processes
+ * may have sent some. If they hold them back at each look, it cannot tell whether there is a free one.
+ */
+const HELD_BACK_MS_MAX = 500;
 /** How often it chooses among the messages of one scan. */
 const CHOICES_MAX = 2;
 
@@ -36,10 +40,7 @@ export async function claim(
     const messages = await scanAndClaim(context, log, request);
     if (messages !== undefined) return messages;
   }
-  throw serviceBusy(
-    'Other receivers were faster to get each message that this receive chose. Try again.',
-    { subCode: '50009' },
-  );
+  throw othersWereFaster();
 }
 
 /** Undefined = there were free messages, but other receivers took them. */
@@ -54,7 +55,8 @@ async function scanAndClaim(
   const found = await find(context, log, { ...request, ...locks }, lookedAt);
   if (found.targets.length > 0) await request.waitForTurn?.();
   const { isFromMemory } = found;
-  const receive = { context, log, request, now: context.clock.now(), isFromMemory };
+  const tried = { blocks: 0 };
+  const receive = { context, log, request, now: context.clock.now(), isFromMemory, tried };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
     if (request.isWanted?.() === false) {
@@ -73,7 +75,9 @@ async function scanAndClaim(
   await cleanUpLeftovers(receive, found.leftovers, false);
   if (found.targets.length > 0) return undefined;
   // Other receives of this process may fail to claim what they chose.
-  return (await context.scanHints.areAllTaken(logName(log), leftBefore)) ? [] : undefined;
+  const tooLong = (over: () => void) => context.scheduler.after(HELD_BACK_MS_MAX, over);
+  const areTaken = await context.scanHints.areAllTaken(logName(log), leftBefore, tooLong);
+  return areTaken || request.isWanted?.() === false ? [] : undefined;
 }
 
 /** Claims the chosen messages; `asked` = how many it tried to claim, some of which other receivers may have taken. */
@@ -85,6 +89,7 @@ async function claimFrom(
   const name = logName(log);
   const allowed = await chooseAllowed(receive, targets);
   const asked = countOf(allowed);
+  const before = receive.tried.blocks;
   let got = 0;
   try {
     const messages =
@@ -93,7 +98,7 @@ async function claimFrom(
         : await removeAll(receive, allowed);
     got = messages.length;
     if (got > 0) context.spread.won(name);
-    else if (asked > 0 && !receive.isFromMemory && request.isWanted?.() !== false) {
+    else if (receive.tried.blocks > before && !receive.isFromMemory) {
       context.spread.lost(name);
     }
     return { messages, asked };

@@ -4,7 +4,7 @@ import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
-import { BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
+import { BrokerError, isUnknownOutcome, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { resultOf } from '../../domain/result-of.ts';
@@ -14,7 +14,7 @@ import { asSeen, blockDelete, blockUpdate, ifSameProperties } from '../blocks/bl
 import { loadMessages, releasePayload } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { Transacted } from '../dynamodb/requests.ts';
-import { decided, isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
+import { decided } from '../dynamodb/unknown-outcome.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { requireAnswerable } from './answer-size.ts';

@@ -1,5 +1,6 @@
 import type { ReceivedMessage } from '../../broker/broker.ts';
 import type { ReceiverGroup } from '../../broker/ports/messages.ts';
+import { throwGravest } from '../../domain/broker-error.ts';
 import { type Result, resultOf } from '../../domain/result-of.ts';
 
 /** Tells several receivers, block by block, what was claimed for them. */
@@ -27,8 +28,7 @@ export function reportTo<Got>(
     told: async () => {
       const outcomes = await Promise.all(telling);
       const messages = outcomes.flatMap((outcome) => ('error' in outcome ? [] : outcome.value));
-      const failure = outcomes.find((outcome) => 'error' in outcome);
-      if (messages.length === 0 && failure !== undefined) throw failure.error;
+      if (messages.length === 0) throwGravest(outcomes);
       return messages;
     },
   };

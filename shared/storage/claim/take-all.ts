@@ -97,16 +97,16 @@ function lockedMessages(
   );
 }
 
-/** Loads the messages of locked blocks. In a session a failure leaves messages locked that the holder never gets. */
+/** Loads the messages of locked blocks. Throws ServiceTimeout: the messages stay locked, and nobody gets them. */
 async function loadClaimed(
-  { context, log, request }: Receive,
+  { context, log }: Receive,
   claims: readonly Pick<Claimed, 'block'>[],
 ): Promise<LoadedMessages> {
   try {
     const blocks = claims.map(({ block }) => block);
     return await loadMessages(context, log, blocks);
   } catch (error) {
-    throw request.rules.session === undefined ? error : unknownOutcome(error);
+    throw unknownOutcome(error);
   }
 }
 

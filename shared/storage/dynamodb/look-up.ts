@@ -1,7 +1,7 @@
+import { isUnknownOutcome } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import type { Written } from './requests.ts';
 import type { ItemKey, Table } from './table.ts';
-import { isUnknownOutcome } from './unknown-outcome.ts';
 
 /**
  * The outcome of a write. If it is unknown, reads the item and reports a refusal after a try that may have taken

@@ -1,7 +1,7 @@
+import { isUnknownOutcome } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import type { Transacted, Written } from './requests.ts';
 import { type Item, keyOfItem, type Table, type Write } from './table.ts';
-import { isUnknownOutcome } from './unknown-outcome.ts';
 
 /**
  * Writes that belong together, and the work after them. `run` runs several of them as one transaction; no two may write

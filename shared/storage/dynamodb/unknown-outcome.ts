@@ -27,11 +27,6 @@ export async function nextTry<Value>(isUncertain: boolean, work: Promise<Value>)
   return await (isUncertain ? afterStoring(work) : work);
 }
 
-/** Whether an error means that the work may or may not have been done. */
-export function isUnknownOutcome(error: unknown): boolean {
-  return error instanceof BrokerError && error.code === 'ServiceTimeout';
-}
-
 /** The error of a write: an unknown outcome if an earlier try may have taken effect. */
 export function orUnknown({ isUncertain }: WriteTries, error: unknown): unknown {
   return isUncertain ? unknownOutcome(error) : error;

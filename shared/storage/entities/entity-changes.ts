@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, isUnknownOutcome } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
-import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 
 /** The dependencies of `EntityChanges`. */
 export interface EntityChangesDependencies {

@@ -2,7 +2,7 @@ import type { LogBatch, Publication } from '../../broker/ports/publication.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
-import { toBlockItem } from '../blocks/block-item.ts';
+import { madeHere, toBlockItem } from '../blocks/block-item.ts';
 import { releasePayload } from '../blocks/payloads.ts';
 import { announce as announceBlock } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
@@ -33,7 +33,9 @@ export async function publish(
   const conditions = prepareConditions(condition === undefined ? [] : [condition]);
   const removal = source === undefined ? [] : [prepareRemoval(context, source)];
   const isAlone = items.length === 1 && conditions.length + removal.length === 0;
-  const all = isAlone ? items : [...items, ...ready];
+  // What cannot be forwarded keeps its number, so another process makes blocks with the same keys.
+  const blocks = source === undefined ? items : items.map((item) => madeHere(context.random, item));
+  const all = isAlone ? items : [...blocks, ...ready];
   // Without `onRefused`: if the source has changed, the sweep deletes the payloads. A shared one then costs one write,
   // not one for each block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];

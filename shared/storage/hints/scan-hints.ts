@@ -1,6 +1,7 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { LockRules } from '../../domain/blocks/slot.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
+import type { Timer } from '../../domain/scheduler.ts';
 import { PageMemory } from './page-memory.ts';
 
 /**
@@ -64,6 +65,7 @@ export interface SlotReservation {
   end(isAllTaken: boolean): boolean;
 }
 
+const NONE: Iterable<Promise<void>> = [];
 /** Sorts before all sort keys. */
 const ANYWHERE = '';
 
@@ -244,17 +246,25 @@ export class ScanHints {
 
   /**
    * Waits for the claims that this process has under way in a log. False = one has left something since `leftBefore`,
-   * or a message arrived or became free meanwhile, so a scan that found nothing else has to read again.
+   * or a message arrived or became free meanwhile, so a scan that found nothing else has to read again; or it took too
+   * long: `startTimer` starts a timer for that.
    */
-  async areAllTaken(log: string, leftBefore: number): Promise<boolean> {
+  async areAllTaken(
+    log: string,
+    leftBefore: number,
+    startTimer: (over: () => void) => Timer,
+  ): Promise<boolean> {
+    const claims = this.#claims.get(log) ?? NONE;
     const waiting = getOrAdd(this.#waiting, log, () => new Set());
     let wake = () => {};
     const changed = new Promise<false>((resolve) => {
       wake = () => resolve(false);
     });
     waiting.add(wake);
-    const ended = Promise.all(this.#claims.get(log) ?? []).then(() => true);
+    const timer = claims === NONE ? undefined : startTimer(wake);
+    const ended = Promise.all(claims).then(() => true);
     const haveEnded = await Promise.race([ended, changed]);
+    timer?.cancel();
     waiting.delete(wake);
     if (waiting.size === 0) this.#waiting.delete(log);
     return haveEnded && this.leftAt(log) === leftBefore;

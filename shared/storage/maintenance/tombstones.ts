@@ -1,8 +1,9 @@
-import type { Block } from '../../domain/blocks/block.ts';
+import type { PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { payloadKeys, releasePayload } from '../blocks/payloads.ts';
+import { inParallel } from '../dynamodb/in-parallel.ts';
 import { type Item, type ItemKey, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
@@ -20,6 +21,8 @@ import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 /** One run deletes about this many items at most. */
 const ITEMS_MAX = 5000;
 const PAGE_ITEMS = 500;
+/** Blocks with a payload that are deleted at a time, each by a request of its own. */
+const WIDTH = 25;
 /** How long a tombstone stays: a send that was under way may still write into the removed log. */
 const KEPT_MS = 10 * 60_000;
 /** No message is deleted before: until then a process may serve what it read earlier. */
@@ -118,19 +121,18 @@ async function clearLog({ context }: SweepDependencies, log: Log, limit: number)
     const blocks = items
       .filter((item) => item['p'] !== undefined)
       .map((item) => ({ key: keyOfItem(item), ...fromBlockItem(item) }));
-    const isShared = ({ payload }: Block) => payload.sharedIn !== undefined;
-    const own = blocks.filter((block) => !isShared(block));
-    await table.deleteMany([
-      ...items.filter((item) => item['w'] === undefined).map(keyOfItem),
-      ...own.flatMap(({ payload }) => payloadKeys(log, payload)),
-    ]);
-    // Each block releases its reference to a shared payload once, so only the process that deleted the block
-    // may release it.
-    for (const { key, payload } of blocks.filter(isShared)) {
+    await table.deleteMany(items.filter((item) => item['p'] === undefined).map(keyOfItem));
+    // Only who deletes a block may delete its payload or release its reference to a shared one: a frozen process may
+    // just have moved its messages to a block that keeps the payload.
+    const deleted: PayloadPlace[] = [];
+    await inParallel(blocks, WIDTH, async ({ key, payload }) => {
       const written = await table.delete(key, { ReturnValues: 'ALL_OLD' });
-      if (written.done && written.item !== undefined) {
-        await releasePayload(table, log, payload);
-      }
+      if (written.done && written.item !== undefined) deleted.push(payload);
+    });
+    const own = deleted.filter(({ sharedIn }) => sharedIn === undefined);
+    await table.deleteMany(own.flatMap((payload) => payloadKeys(log, payload)));
+    for (const payload of deleted) {
+      if (payload.sharedIn !== undefined) await releasePayload(table, log, payload);
     }
   });
 }

@@ -9,7 +9,7 @@ import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-blocks.ts';
 import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts';
-import { announce, keyOf } from '../blocks/read-blocks.ts';
+import { announce, deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { readBatch } from '../fan-out/move-source.ts';
@@ -106,7 +106,11 @@ async function activateRound(
       .flatMap(({ sequences }) => sequences)
       .map((sequence) => keyOf(log, { section: 'scheduled', sequence }));
     const items = await context.table.getMany(keys, { consistent: true });
-    const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+    const found = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+    const blocks = found.filter(({ slots }) => slots.size > 0);
+    // Two cancellations at the same time may have left nothing of a block but the block.
+    const empty = found.filter(({ slots }) => slots.size === 0);
+    await Promise.all(empty.map((block) => deleteEmptyBlock(context, log, block)));
     let isDone = true;
     const most =
       log.sessions === undefined ? BLOCKS_PER_TRANSACTION : SESSION_BLOCKS_PER_TRANSACTION;

@@ -182,8 +182,10 @@ async function take(
   accepting.set(name, isHeld);
   try {
     const accepted = await locking;
-    // The process that was faster removes the entry.
-    if (accepted !== undefined) await removeReady(context, entry);
+    // The process that was faster removes the entry. An unneeded entry does no harm.
+    if (accepted !== undefined && 'error' in (await resultOf(removeReady(context, entry)))) {
+      context.background(() => removeReady(context, entry));
+    }
     return accepted;
   } finally {
     accepting.delete(name);

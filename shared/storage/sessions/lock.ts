@@ -7,9 +7,9 @@ import {
   sessionLockLost,
   sessionToken,
 } from '../../domain/blocks/session.ts';
+import { isUnknownOutcome } from '../../domain/broker-error.ts';
 import { resultOf } from '../../domain/result-of.ts';
 import { isSameBytes } from '../../domain/same-bytes.ts';
-import { isUnknownOutcome } from '../dynamodb/unknown-outcome.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { deleteLockEntry, newLockEntry, putLockEntry } from './ready-index.ts';

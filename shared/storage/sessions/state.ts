@@ -4,7 +4,7 @@ import { isSameBytes } from '../../domain/same-bytes.ts';
 import { putPayloads } from '../blocks/payloads.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
-import { decided, nextTry } from '../dynamodb/unknown-outcome.ts';
+import { afterStoring, decided, nextTry } from '../dynamodb/unknown-outcome.ts';
 import { payloadKey, randomName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { readHeld } from './lock.ts';
@@ -48,41 +48,54 @@ export async function setState(
   const { table, clock, random } = context;
   const now = clock.now();
   const isLarge = bytes !== undefined && bytes.byteLength > INLINE_BYTES_MAX;
-  const reference = isLarge ? randomName(random) : undefined;
-  if (reference !== undefined && bytes !== undefined) {
+  const stored: string[] = [];
+  const store = async () => {
+    if (!isLarge) return undefined;
+    const reference = randomName(random);
     await putPayloads(table, session, [{ reference, parts: [bytes] }], now);
-  }
+    stored.push(reference);
+    return reference;
+  };
   const discard = (unused: string | undefined) => {
     if (unused === undefined) return;
     context.background(async () => {
       await table.delete(payloadKey(session, unused, 0));
     });
   };
-  const written = await writeState(context, session, token, { bytes, reference });
+  const { written, reference } = await writeState(context, session, token, { bytes, store });
   // Throws if an earlier try may have taken effect: the session may refer to the stored payload.
   if (!decided(written)) {
-    discard(reference);
+    for (const unused of stored) discard(unused);
     throw sessionLockLost();
   }
   if (!written.done || written.item === undefined) return;
   const replaced = parseSession(written.item).state?.reference;
   // After a lost answer, the replaced state is the one that the first try has set.
-  if (replaced !== reference) discard(replaced);
+  for (const unused of new Set([replaced, ...stored])) if (unused !== reference) discard(unused);
+}
+
+interface NewState {
+  /** Undefined clears the state. */
+  readonly bytes: Uint8Array | undefined;
+  /** Stores a large state under a new name; undefined if it is small. */
+  readonly store: () => Promise<string | undefined>;
 }
 
 /**
  * Each state has a stamp, the time or just above the previous stamp, and only replaces a state with a lower one, so
  * that a late copy of an earlier write cannot replace a later state. If the stored stamp is not lower, the state is
- * written again with a higher one: this call is still under way, so it may be the last one.
+ * written again with a higher one: this call is still under way, so it may be the last one. If an earlier try may have
+ * taken effect, a large state is stored anew for it, since the call that replaced that state deletes its payload.
  */
 async function writeState(
   context: StoreContext,
   session: Log,
   token: Uint8Array,
-  state: { readonly bytes: Uint8Array | undefined; readonly reference: string | undefined },
-): Promise<Written> {
+  { bytes, store }: NewState,
+): Promise<{ readonly written: Written; readonly reference: string | undefined }> {
   const now = context.clock.now();
   const { condition, values } = whileHeld(token, session, now);
+  let reference = await store();
   let stamp = now;
   let isUncertain = false;
   for (let tries = 0; ; tries++) {
@@ -91,16 +104,19 @@ async function writeState(
     const writing = context.table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
       ReturnValues: 'ALL_OLD',
-      ...change(state.bytes, state.reference, stamped),
+      ...change(bytes, reference, stamped),
     });
     const written: Written = await nextTry(isUncertain, writing);
-    if (written.done || written.old === undefined) return written;
+    if (written.done) return { written, reference };
     isUncertain ||= written.isUncertain;
+    const refused = { written: { ...written, isUncertain }, reference };
+    if (written.old === undefined) return refused;
     const { lock } = parseSession(written.old);
     const isHeld = lock !== undefined && isSameBytes(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
-    if (!isHeld || current < stamp) return { ...written, isUncertain };
+    if (!isHeld || current < stamp) return refused;
     stamp = current + 1;
+    if (isUncertain) reference = await afterStoring(store());
   }
 }
 

@@ -4,7 +4,7 @@ import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { toBlockItem } from '../blocks/block-item.ts';
+import { madeHere, toBlockItem } from '../blocks/block-item.ts';
 import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
   blockDelete,
@@ -25,13 +25,7 @@ import {
 } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
-import {
-  MADE_BY,
-  newItems,
-  type Outcome,
-  type PreparedWrite,
-  run,
-} from '../dynamodb/prepared-write.ts';
+import { newItems, type Outcome, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Write } from '../dynamodb/table.ts';
 import { payloadCollection, randomName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -109,10 +103,7 @@ export async function prepareMove(
     ? { delete: key, ...ifSameProperties(blockDelete(leaving), block), ...RETURN_BLOCK }
     : { update: key, ...blockUpdate([...moved.map(removed), ...changes]), ...RETURN_BLOCK };
   // Another process that moves the same messages makes blocks with the same keys.
-  const arrived = arrivals.map((one) => ({
-    ...toBlockItem(one.to, one.arrived),
-    [MADE_BY]: { S: randomName(context.random) },
-  }));
+  const arrived = arrivals.map((one) => madeHere(context.random, toBlockItem(one.to, one.arrived)));
   return {
     writes: [source, ...newItems(arrived)],
     announce: () => {

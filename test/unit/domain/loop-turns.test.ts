@@ -171,11 +171,3 @@ test('after a failure nothing more begins, and running work is awaited', async (
   underWay[1]?.succeed();
   await over;
 });
-
-test('nothing more begins once the caller has enough results', async () => {
-  const { turns } = loop(10);
-  let count = 0;
-  const work = async () => ++count;
-  assert.deepEqual(await mapInTurns(turns, [1, 2, 3], work, () => count === 2), [1, 2]);
-  assert.deepEqual(await mapInTurns(turns, [1, 2, 3], work, () => true), []);
-});
