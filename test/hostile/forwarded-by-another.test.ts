@@ -53,7 +53,7 @@ test('a forward that was not carried out is not taken for done because another p
   left = 2;
   await here.management.update('q', { ...queue, forwardTo: 'd' }, '*');
   assert.ok(left <= 0);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await here.idle();
 
   const read = async (path: typeof DEAD) =>
     (await there.broker.receive(path, ask({ maxMessages: 2 }))).map((one) =>
@@ -107,7 +107,7 @@ test('a forward of two due messages that was not carried out is not taken for do
   left = 1;
   await forward(here);
   assert.ok(left <= 0);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await here.idle();
   look.goOn();
   await forwarding;
   await forward(there);

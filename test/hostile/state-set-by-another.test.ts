@@ -21,9 +21,6 @@ async function start(t: TestContext) {
   return { tries, clock, here, there, session };
 }
 
-/** Lets what a process does in the background end. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
-
 test('a large state that is written again after a lost answer is still there', async (t) => {
   const { tries, here, there, session } = await start(t);
   const first = randomBytes(4000);
@@ -33,11 +30,11 @@ test('a large state that is written again after a lost answer is still there', a
     async () => {
       // The same holder by another process, which deletes the state that it replaces.
       await there.broker.setSessionState(Q, session, second);
-      await settled();
+      await there.idle();
     },
   ]);
   await here.broker.setSessionState(Q, session, first);
-  await settled();
+  await here.idle();
   const state = await there.broker.sessionState(Q, session);
   assert.ok(state !== undefined);
   assert.ok([first, second].some((one) => one.equals(state)));

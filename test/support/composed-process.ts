@@ -34,7 +34,8 @@ export async function startProcess(t: TestContext, settings: Partial<ComposeSett
   });
   t.after(() => composition.close());
   const { broker } = composition.dependencies;
-  return { broker, management: composition.management, clock, namespace };
+  const { management, idle } = composition;
+  return { broker, management, idle, clock, namespace };
 }
 
 /** A message to send. */

@@ -168,9 +168,12 @@ test('one block without an answer does not stop a queue whose messages another p
   const gone = new AbortController();
   const calls = [resultOf(broker.receive(Q, ask()))];
   await hung.reached;
+  const queries = () => pauses.requests.filter(({ command }) => command === 'QueryCommand').length;
   for (let i = 0; i < 20; i++) {
+    const before = queries();
     calls.push(resultOf(broker.receive(Q, ask())));
-    await new Promise((resolve) => setTimeout(resolve, 130));
+    // Its group looks once the last one is stalled.
+    assert.ok(await comesTrue(() => queries() > before));
   }
   await other.send(Q, [message('b')]);
   // Some of the first may still look, and get it.
