@@ -29,7 +29,10 @@ test('a message that was dead-lettered while its queue was purged is a dead lett
   await moving.reached;
   await broker.purge('q');
   broker.clock.advance({ seconds: 15 });
-  const deleting = sweeping.pauseNext(({ command }) => command === 'BatchWriteItemCommand');
+  // It has read the block.
+  const deleting = sweeping.pauseNext(
+    ({ command, collection }) => command === 'DeleteItemCommand' && collection.includes('.0m'),
+  );
   const swept = sweeper.sweep();
   await deleting.reached;
   moving.goOn();
