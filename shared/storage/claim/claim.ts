@@ -18,9 +18,9 @@ import { lockAll, removeAll } from './take-all.ts';
 const SCANS_MAX = 6;
 /**
  * After this long, ms, a receive looks again although claims of this process still hold messages back: other processes
- * may have sent some. If they hold them back at each look, it cannot tell whether there is a free one.
+ * may have sent some. After so many looks it cannot tell whether there is a free one.
  */
-const HELD_BACK_MS_MAX = 500;
+const HELD_BACK = { msMax: 500, looksMax: 40 };
 /** How often it chooses among the messages of one scan. */
 const CHOICES_MAX = 2;
 
@@ -36,19 +36,24 @@ export async function claim(
   log: Log,
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[]> {
-  for (let scans = 0; scans < SCANS_MAX; scans++) {
+  const looks = { lost: 0, undecided: 0 };
+  while (looks.lost < SCANS_MAX && looks.undecided < HELD_BACK.looksMax) {
     const messages = await scanAndClaim(context, log, request);
-    if (messages !== undefined) return messages;
+    if (typeof messages !== 'string') return messages;
+    looks[messages]++;
   }
   throw othersWereFaster();
 }
 
-/** Undefined = there were free messages, but other receivers took them. */
+/**
+ * 'lost' = there were free messages, but other receivers took them; 'undecided' = claims of this process hold messages
+ * back.
+ */
 async function scanAndClaim(
   context: StoreContext,
   log: Log,
   request: ClaimRequest,
-): Promise<readonly ReceivedMessage[] | undefined> {
+): Promise<readonly ReceivedMessage[] | 'lost' | 'undecided'> {
   const leftBefore = context.scanHints.leftAt(logName(log));
   const lookedAt = context.clock.now();
   const locks = request.mode === 'peekLock' ? { lockedUntil: lockEnd(request, lookedAt) } : {};
@@ -73,11 +78,12 @@ async function scanAndClaim(
   }
   for (const { reservation } of targets) reservation.end(false);
   await cleanUpLeftovers(receive, found.leftovers, false);
-  if (found.targets.length > 0) return undefined;
+  if (found.targets.length > 0) return 'lost';
   // Other receives of this process may fail to claim what they chose.
-  const tooLong = (over: () => void) => context.scheduler.after(HELD_BACK_MS_MAX, over);
+  const tooLong = (over: () => void) => context.scheduler.after(HELD_BACK.msMax, over);
   const areTaken = await context.scanHints.areAllTaken(logName(log), leftBefore, tooLong);
-  return areTaken || request.isWanted?.() === false ? [] : undefined;
+  if (areTaken === true || request.isWanted?.() === false) return [];
+  return areTaken === false ? 'lost' : areTaken;
 }
 
 /** Claims the chosen messages; `asked` = how many it tried to claim, some of which other receivers may have taken. */

@@ -246,14 +246,14 @@ export class ScanHints {
 
   /**
    * Waits for the claims that this process has under way in a log. False = one has left something since `leftBefore`,
-   * or a message arrived or became free meanwhile, so a scan that found nothing else has to read again; or it took too
-   * long: `startTimer` starts a timer for that.
+   * or a message arrived or became free meanwhile, so a scan that found nothing else has to read again; 'undecided' =
+   * it took too long: `startTimer` starts a timer for that.
    */
   async areAllTaken(
     log: string,
     leftBefore: number,
     startTimer: (over: () => void) => Timer,
-  ): Promise<boolean> {
+  ): Promise<boolean | 'undecided'> {
     const claims = this.#claims.get(log) ?? NONE;
     const waiting = getOrAdd(this.#waiting, log, () => new Set());
     let wake = () => {};
@@ -261,12 +261,18 @@ export class ScanHints {
       wake = () => resolve(false);
     });
     waiting.add(wake);
-    const timer = claims === NONE ? undefined : startTimer(wake);
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+      wake();
+    };
+    const timer = claims === NONE ? undefined : startTimer(end);
     const ended = Promise.all(claims).then(() => true);
     const haveEnded = await Promise.race([ended, changed]);
     timer?.cancel();
     waiting.delete(wake);
     if (waiting.size === 0) this.#waiting.delete(log);
+    if (isOver) return 'undecided';
     return haveEnded && this.leftAt(log) === leftBefore;
   }
 }

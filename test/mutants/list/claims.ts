@@ -63,7 +63,7 @@ export const CLAIMS: readonly Mutant[] = [
   {
     name: 'a receive that lost its race is answered empty',
     room: 'storage',
-    find: 'if (found.targets.length > 0) return undefined;',
+    find: "if (found.targets.length > 0) return 'lost';",
     replace: 'if (found.targets.length > 0) return [];',
     harm: 'A receive is answered empty while other messages are free.',
     needs: 'Several processes receive from one queue at the same time.',
