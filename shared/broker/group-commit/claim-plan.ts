@@ -106,21 +106,28 @@ export class ClaimPlan {
    */
   portions(): readonly (readonly Portion[])[] {
     const adjacent = this.#adjacent();
-    if (this.#seats.every((seat) => this.#mayTake(seat, adjacent))) return adjacent;
+    if (this.#areAllowed(adjacent)) return adjacent;
     return this.#blocks.map(({ shares }) =>
       Array.from(shares, ([seat, count]) => ({ seat, count })),
     );
   }
 
-  #mayTake(seat: Seat, portions: readonly (readonly Portion[])[]): boolean {
-    const own = this.#blocks.filter((_, i) =>
-      portions[i]?.some((portion) => portion.seat === seat),
-    );
-    const { bytes, answerBytes } = this.#shares.get(seat) ?? NOTHING;
-    return (
-      own.reduce((sum, block) => sum + block.bytes, 0) <= bytes &&
-      own.reduce((sum, block) => sum + block.answerBytes, 0) <= answerBytes
-    );
+  /** Whether no caller gets more bytes of these portions than it was planned to. */
+  #areAllowed(portions: readonly (readonly Portion[])[]): boolean {
+    const taken = new Map<Seat, { bytes: number; answerBytes: number }>();
+    for (const [i, { bytes, answerBytes }] of this.#blocks.entries()) {
+      for (const { seat } of portions[i] ?? []) {
+        const before = taken.get(seat) ?? NOTHING;
+        taken.set(seat, {
+          bytes: before.bytes + bytes,
+          answerBytes: before.answerBytes + answerBytes,
+        });
+      }
+    }
+    return [...taken].every(([seat, { bytes, answerBytes }]) => {
+      const planned = this.#shares.get(seat) ?? NOTHING;
+      return bytes <= planned.bytes && answerBytes <= planned.answerBytes;
+    });
   }
 
   #adjacent(): readonly (readonly Portion[])[] {

@@ -95,8 +95,7 @@ interface Waiting {
  * Calls `work` for the entries of a list that may be long, and returns the results in the order of the list.
  * Each call waits for its turn, and at most `BUDGETS.turnRequests` calls run at a time. A list waits for one
  * turn after the other, so that concurrent lists alternate, however long they are. After a call has failed,
- * no further call begins. Waits
- * for all running calls before it returns or throws the first error in list order.
+ * no further call begins. Waits for all running calls before it returns or throws the first error in list order.
  */
 export async function mapInTurns<Entry, Answer>(
   turns: Pick<LoopTurns, 'next'>,

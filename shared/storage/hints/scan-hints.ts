@@ -257,23 +257,19 @@ export class ScanHints {
     const claims = this.#claims.get(log) ?? NONE;
     const waiting = getOrAdd(this.#waiting, log, () => new Set());
     let wake = () => {};
-    const changed = new Promise<false>((resolve) => {
+    let giveUp = () => {};
+    const changed = new Promise<false | 'undecided'>((resolve) => {
       wake = () => resolve(false);
+      giveUp = () => resolve('undecided');
     });
     waiting.add(wake);
-    let isOver = false;
-    const end = () => {
-      isOver = true;
-      wake();
-    };
-    const timer = claims === NONE ? undefined : startTimer(end);
-    const ended = Promise.all(claims).then(() => true);
-    const haveEnded = await Promise.race([ended, changed]);
+    const timer = claims === NONE ? undefined : startTimer(giveUp);
+    const ended = Promise.all(claims).then(() => true as const);
+    const outcome = await Promise.race([ended, changed]);
     timer?.cancel();
     waiting.delete(wake);
     if (waiting.size === 0) this.#waiting.delete(log);
-    if (isOver) return 'undecided';
-    return haveEnded && this.leftAt(log) === leftBefore;
+    return outcome === true ? this.leftAt(log) === leftBefore : outcome;
   }
 }
 

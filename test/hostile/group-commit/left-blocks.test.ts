@@ -130,7 +130,8 @@ test('no caller of a shared claim gets more bytes than one receive may', async (
   assert.ok(Math.max(...bytes) <= 3 * 1024 * 1024, `${bytes}`);
 });
 
-test('a receive that waits behind a block without an answer finds what another process sends', async (t) => {
+/** Two processes; in one of them the lock of the only message has no answer. */
+async function startHungLock(t: TestContext) {
   const pauses = startPauses();
   const { client } = pauses;
   t.after(() => client.destroy());
@@ -142,6 +143,11 @@ test('a receive that waits behind a block without an answer finds what another p
   const first = broker.receive(Q, ask());
   await hung.reached;
   const queries = () => pauses.requests.filter(({ command }) => command === 'QueryCommand').length;
+  return { broker, other, hung, first, queries };
+}
+
+test('a receive that waits behind a block without an answer finds what another process sends', async (t) => {
+  const { broker, other, hung, first, queries } = await startHungLock(t);
   const before = queries();
   let got: readonly ReceivedMessage[] | undefined;
   const second = broker.receive(Q, ask({ waitMs: 50_000 })).then((messages) => {
@@ -157,18 +163,9 @@ test('a receive that waits behind a block without an answer finds what another p
 });
 
 test('one block without an answer does not stop a queue whose messages another process sends', async (t) => {
-  const pauses = startPauses();
-  const { client } = pauses;
-  t.after(() => client.destroy());
-  const { broker, management, clock, namespace } = await startProcess(t, { client });
-  const other = (await startProcess(t, { clock, namespace })).broker;
-  await management.create('q', { kind: 'queue' });
-  await broker.send(Q, [message('a')]);
-  const hung = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
+  const { broker, other, hung, first, queries } = await startHungLock(t);
   const gone = new AbortController();
-  const calls = [resultOf(broker.receive(Q, ask()))];
-  await hung.reached;
-  const queries = () => pauses.requests.filter(({ command }) => command === 'QueryCommand').length;
+  const calls = [resultOf(first)];
   for (let i = 0; i < 20; i++) {
     const before = queries();
     calls.push(resultOf(broker.receive(Q, ask())));
