@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { resultOf } from '../../../shared/domain/result-of.ts';
 import { ask, comesTrue, message, Q, startProcess, turns } from '../../support/composed-process.ts';
 import { throttled } from '../../support/hooked-client.ts';
 import { startPauses } from '../../support/pause-client.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
+import { receiveWhileOneGivesUp, sendLarge } from './one-gives-up.ts';
 
 /** Receives that must not be answered empty, and one that must. */
 
@@ -72,17 +72,8 @@ test('no message is removed for a receiver that left before its block was writte
   const { broker, management } = await startProcess(t, { client, memoryBytes: 2_000_000_000 });
   await management.create('q', { kind: 'queue' });
   for (let i = 0; i < 2; i++) {
-    await broker.send(Q, [message('', { body: randomBytes(60_000) })]);
+    await sendLarge(broker);
   }
-  const reading = pauses.pauseNext(({ command }) => command === 'BatchGetItemCommand');
-  const gone = new AbortController();
-  const options = ask({ mode: 'receiveAndDelete' });
-  const left = broker.receive(Q, { ...options, signal: gone.signal });
-  const stayed = broker.receive(Q, options);
-  await reading.reached;
-  gone.abort();
-  reading.goOn();
-  assert.deepEqual(await left, []);
-  assert.equal((await stayed).length, 1);
+  await receiveWhileOneGivesUp(broker, pauses);
   assert.equal((await broker.peek(Q, { maxMessages: 10 })).length, 1);
 });

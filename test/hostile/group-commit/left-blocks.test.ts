@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
 import { resultOf } from '../../../shared/domain/result-of.ts';
@@ -9,6 +8,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { startPauses } from '../../support/pause-client.ts';
 import { sortKeyHook } from '../../support/sort-key-hook.ts';
 import { engineClient } from '../../support/start-broker.ts';
+import { receiveWhileOneGivesUp, sendLarge } from './one-gives-up.ts';
 
 /** What a shared claim leaves without a write, and what it plans for its callers. */
 
@@ -95,17 +95,9 @@ test('a receiver that gives up does not make later receives leave the front of t
   const { broker, management } = await startProcess(t, { client, memoryBytes: 2_000_000_000 });
   await management.create('q', { kind: 'queue' });
   for (let round = 0; round < 4; round++) {
-    await broker.send(Q, [message('', { body: randomBytes(60_000) })]);
-    const reading = pauses.pauseNext(({ command }) => command === 'BatchGetItemCommand');
-    const gone = new AbortController();
+    await sendLarge(broker);
+    await receiveWhileOneGivesUp(broker, pauses);
     const options = ask({ mode: 'receiveAndDelete' });
-    const left = broker.receive(Q, { ...options, signal: gone.signal });
-    const stayed = broker.receive(Q, options);
-    await reading.reached;
-    gone.abort();
-    reading.goOn();
-    assert.deepEqual(await left, []);
-    assert.equal((await stayed).length, 1);
     for (let i = 0; i < 10; i++) await broker.send(Q, [message(String(i))]);
     const order: number[] = [];
     for (let i = 0; i < 10; i++) {
