@@ -48,6 +48,7 @@ export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Comp
     entities,
     rules: new DynamoRuleStore(documents, namespace, entities),
     counts: dependencies.counts,
+    quotaCounts: dependencies.quotaCounts,
     clock,
     random,
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },

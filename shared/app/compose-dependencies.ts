@@ -28,6 +28,8 @@ import { Table } from '../storage/dynamodb/table.ts';
 import { DynamoActivity } from '../storage/entities/activity.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
 import { DynamoEntityStore } from '../storage/entities/entity-store.ts';
+import { exactSizeOf } from '../storage/entities/exact-size.ts';
+import { DynamoQuotaCounts } from '../storage/entities/quota-counts.ts';
 import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
@@ -96,6 +98,7 @@ export interface ComposedDependencies extends SurfaceDependencies {
   readonly ages: AgeClock;
   readonly scheduler: Scheduler;
   readonly counts: DynamoCounts;
+  readonly quotaCounts: DynamoQuotaCounts;
   /** Forwards the messages that wait in some partitions of a topic, or of an entity that forwards. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
   /** Forwards the messages of an entity that may have just begun to forward. */
@@ -123,11 +126,13 @@ export function composeDependencies(
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
   const stores = composeStores(settings, ages, scheduler, remembersScans);
-  const { context, counts } = stores;
+  const { context } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
     ...stores,
-    messages: createMessageStore(context, (entity) => counts.sizeOf(entity)),
+    messages: createMessageStore(context, (entity) =>
+      exactSizeOf({ table: context.table, entities: stores.entities, clock }, entity),
+    ),
     wakeUps: stores.wakeUps,
     partitionSelector: new PartitionSelector(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
@@ -200,9 +205,8 @@ function composeStores(
   };
   const touch = (entity: Entity, now: number) => entities.touch(entity, now);
   const activity = new DynamoActivity({ clock, touch, background: later });
-  const counts = new DynamoCounts(documents, context.table, namespace, entities, clock, (entity) =>
-    activity.usedAt(entity),
-  );
+  const usedAt = (entity: Entity) => activity.usedAt(entity);
+  const counts = new DynamoCounts({ table: context.table, entities, clock, usedAt });
   const subscriptions = new DynamoSubscriptionCatalog(documents, namespace, subscribed);
   return {
     entities,
@@ -212,6 +216,7 @@ function composeStores(
     background,
     context,
     counts,
+    quotaCounts: new DynamoQuotaCounts({ table: documents, namespace, random }),
     documents,
     sessions: createSessionStore(context),
     wakeUps,
@@ -235,6 +240,7 @@ function composeEntities(
     messagesTable: tables.messages,
     namespace,
     random,
+    ages,
     cache,
     forgetOthers: (key) => {
       subscribed.forget(key);

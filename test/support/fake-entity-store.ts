@@ -4,10 +4,12 @@ import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { TokenCache } from '../../shared/auth/token-cache.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
-import type { EntityStore, ListPage } from '../../shared/broker/ports/entities.ts';
+import type { EntityStore, ListPage, Page } from '../../shared/broker/ports/entities.ts';
 import type {
   EntityCounts,
   MessageCounts,
+  QuotaCounts,
+  QuotaName,
   RuleStore,
   StoredRule,
 } from '../../shared/broker/ports/management.ts';
@@ -43,8 +45,10 @@ export class FakeEntityStore implements EntityStore {
     if (this.byKey.has(key)) throw alreadyExists(name);
     const id = `id${++this.#created}`;
     const generations = { main: 0, deadLetter: 0, transferDeadLetter: 0 };
+    const topic = this.byKey.get(key.split('/subscriptions/')[0] ?? '');
     const entity = {
       id,
+      ...(topic !== undefined && { parentId: topic.id }),
       key,
       name,
       epoch: 0,
@@ -77,14 +81,15 @@ export class FakeEntityStore implements EntityStore {
     return entity;
   }
 
-  async list(page: ListPage): Promise<readonly Entity[]> {
-    return [...this.byKey.values()]
+  async list(page: ListPage): Promise<Page<Entity>> {
+    const all = [...this.byKey.values()]
       .filter(({ key, description }) => {
         if (description.kind !== page.kind) return false;
         return page.kind !== 'subscription' || key.startsWith(`${page.topic}/subscriptions/`);
       })
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .slice(page.skip, page.skip + page.top);
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+    const end = page.skip + page.top;
+    return { items: all.slice(page.skip, end), more: all.length > end };
   }
 
   forget(): void {}
@@ -143,44 +148,53 @@ export class FakeRuleStore implements RuleStore {
 }
 
 /** Counts the entities and rules of the fake stores; tests set the message counts. */
-export class FakeCounts implements EntityCounts {
+export class FakeCounts implements EntityCounts, QuotaCounts {
   readonly #entities: FakeEntityStore;
   readonly #rules: FakeRuleStore;
   /** By the key of the entity; entities without an entry have no messages. */
   readonly messagesByKey = new Map<string, MessageCounts>();
+  #set: Partial<Record<QuotaName, number>> = {};
 
   constructor(entities: FakeEntityStore, rules: FakeRuleStore) {
     this.#entities = entities;
     this.#rules = rules;
   }
 
-  messages: EntityCounts['messages'] = async (entities) =>
-    entities.map(({ key }) => this.messagesByKey.get(key) ?? EMPTY);
+  of: EntityCounts['of'] = async (entities) =>
+    entities.map(({ id, key }) => ({
+      messages: this.messagesByKey.get(key) ?? EMPTY,
+      subscriptions: this.#subscriptionsOf(id).length,
+    }));
 
-  entities: EntityCounts['entities'] = async () => {
-    const descriptions = [...this.#entities.byKey.values()].flatMap(({ description }) =>
+  numbersOf: QuotaCounts['numbersOf'] = async ({ topicId = '' }, quotas) => {
+    const rules = await Promise.all(
+      this.#subscriptionsOf(topicId).map((one) => this.#rules.list(one)),
+    );
+    const filters = (kind: string) =>
+      rules.flat().filter(({ rule }) => rule.filter.kind === kind).length;
+    const topLevel = [...this.#entities.byKey.values()].flatMap(({ description }) =>
       description.kind === 'subscription' ? [] : [description],
     );
-    const partitioned = descriptions.filter(({ enablePartitioning }) => enablePartitioning);
-    return { total: descriptions.length, partitioned: partitioned.length };
+    const numbers: Record<QuotaName, number> = {
+      entities: topLevel.length,
+      partitioned: topLevel.filter(({ enablePartitioning }) => enablePartitioning).length,
+      subscriptions: this.#subscriptionsOf(topicId).length,
+      sqlFilters: filters('sql'),
+      correlationFilters: filters('correlation'),
+      ...this.#set,
+    };
+    return quotas.map(({ name }) => numbers[name]);
   };
 
-  subscriptions: EntityCounts['subscriptions'] = async (topics) =>
-    topics.map((topic) => this.#subscriptionsOf(topic).length);
+  /** From now on there are so many, whatever is in the stores. */
+  set(numbers: Partial<Record<QuotaName, number>>): void {
+    this.#set = numbers;
+  }
 
-  filters: EntityCounts['filters'] = async (topic) => {
-    const lists = await Promise.all(
-      this.#subscriptionsOf(topic).map((one) => this.#rules.list(one)),
-    );
-    const kinds = lists.flat().map(({ rule }) => rule.filter.kind);
-    const count = (kind: string) => kinds.filter((one) => one === kind).length;
-    return { sql: count('sql'), correlation: count('correlation') };
-  };
+  noteCreated: QuotaCounts['noteCreated'] = async () => {};
 
-  #subscriptionsOf(topic: string): readonly Entity[] {
-    return [...this.#entities.byKey.values()].filter(({ key }) =>
-      key.startsWith(`${topic}/subscriptions/`),
-    );
+  #subscriptionsOf(topicId: string): readonly Entity[] {
+    return [...this.#entities.byKey.values()].filter(({ parentId }) => parentId === topicId);
   }
 }
 
@@ -191,6 +205,7 @@ const EMPTY: MessageCounts = {
   scheduled: 0,
   transfer: 0,
   transferDeadLetter: 0,
+  isEstimate: false,
 };
 
 function alreadyExists(name: string): BrokerError {
@@ -227,6 +242,7 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
       entities,
       rules,
       counts,
+      quotaCounts: counts,
       clock,
       random,
       beginForwarding: () => Promise.resolve(),

@@ -1,5 +1,10 @@
 import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { sweepStateKey } from '../../shared/storage/schema/entity-keys.ts';
+import {
+  ALL_TOPICS_LISTED,
+  quotaCountsKey,
+  sweepStateKey,
+  topicListEntry,
+} from '../../shared/storage/schema/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -32,9 +37,14 @@ export class TopicItems {
 
   /** The number of items of the namespace for entities, rules, and pending work of the sweep. */
   async ofNamespace(): Promise<number> {
-    const { pk: state } = sweepStateKey(this.#namespace);
+    const kept = [
+      sweepStateKey(this.#namespace),
+      quotaCountsKey(this.#namespace),
+      topicListEntry(this.#namespace, ALL_TOPICS_LISTED),
+    ];
     const items = await this.#scan(TABLES.entities, this.#namespace);
-    return items.filter(({ pk }) => pk?.S !== state).length;
+    return items.filter(({ pk, sk }) => !kept.some((one) => one.pk === pk?.S && one.sk === sk?.S))
+      .length;
   }
 
   async #scan(table: string, prefix: string): Promise<readonly Item[]> {

@@ -70,7 +70,11 @@ export class AtomAnswer {
     const { name, createdAt, updatedAt } = report.entity;
     const title = name.replace(/^.*\/Subscriptions\//, '');
     const content = writeEntity(report, (destination) => this.#links.destination(destination));
-    return this.#entry(name, title, createdAt, updatedAt, content);
+    const { isEstimate } = report.messages;
+    return {
+      ...this.#entry(name, title, createdAt, updatedAt, content),
+      ...(isEstimate && { hasEstimates: true }),
+    };
   }
 
   #ruleEntry({ subscription, stored: { rule, updatedAt } }: RuleOf): EntryOptions {

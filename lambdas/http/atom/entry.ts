@@ -49,7 +49,15 @@ export interface EntryOptions {
   /** Epoch ms. */
   readonly updatedAt: number;
   readonly content: Xml;
+  /** Whether the counts of messages in it are extrapolated. */
+  readonly hasEstimates?: boolean;
 }
+
+/**
+ * The category of an entry of which the counts are extrapolated. A category is where Atom puts such a mark, and the
+ * official clients, which refuse unknown attributes of counts, ignore it.
+ */
+const ESTIMATED = { scheme: 'urn:dynabus:counts', term: 'estimated' } as const;
 
 /** Prints an entry inside a feed. */
 function innerEntry(options: EntryOptions): Xml {
@@ -61,7 +69,7 @@ export function entryDocument(options: EntryOptions): string {
   return DECLARATION + element('entry', entryElements(options), { xmlns: NAMESPACE.atom }).xml;
 }
 
-function entryElements(options: EntryOptions): readonly Xml[] {
+function entryElements(options: EntryOptions): readonly (Xml | undefined)[] {
   return [
     element('id', options.id),
     element('title', options.title, { type: 'text' }),
@@ -69,6 +77,7 @@ function entryElements(options: EntryOptions): readonly Xml[] {
     element('updated', isoDate(options.updatedAt)),
     element('author', [element('name', options.author)]),
     element('link', [], { rel: 'self', href: options.id }),
+    options.hasEstimates ? element('category', [], ESTIMATED) : undefined,
     element('content', [options.content], { type: 'application/xml' }),
   ];
 }

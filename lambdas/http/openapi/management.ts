@@ -65,6 +65,7 @@ function exampleEntity(name: string, description: EntityDescription): EntryOptio
     scheduled: 0,
     transfer: 0,
     transferDeadLetter: 0,
+    isEstimate: false,
   };
   const entity = {
     id: '',

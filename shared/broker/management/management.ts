@@ -29,15 +29,15 @@ import {
 import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
 import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { ListPage } from '../ports/entities.ts';
+import type { ListPage, Page } from '../ports/entities.ts';
 import type {
   ManagementDependencies,
   MessageCounts,
-  Page,
   RuleInput,
+  RuntimeCounts,
 } from '../ports/management.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
-import { requireRoomInNamespace, requireRoomInTopic } from './quotas.ts';
+import { createWithin, QUOTAS, quotasOf } from './quotas.ts';
 import { firstRule, RuleManagement } from './rules.ts';
 
 type WithRuleInputs<Description> = Omit<SettingsInput<Description>, 'authorizationRules'> & {
@@ -53,17 +53,14 @@ export type EntitySettings =
       readonly defaultRule?: RuleInput;
     } & SettingsInput<SubscriptionDescription>);
 
-/** The runtime counts of an entity. */
-export interface EntityReport {
+/** An entity with its runtime counts. */
+export interface EntityReport extends RuntimeCounts {
   readonly entity: Entity;
-  readonly messages: MessageCounts;
-  /** 0 for all but topics. */
-  readonly subscriptions: number;
 }
 
 /** The runtime counts of an entity that was just created, which are known without counting. */
 export function reportOfNew(entity: Entity): EntityReport {
-  return { entity, messages: NO_MESSAGES, subscriptions: 0 };
+  return { entity, ...NONE };
 }
 
 /** Which entities to list. */
@@ -104,11 +101,13 @@ export class Management {
     }
     requireUnreservedEntityName(at.name);
     await this.#requireFree(at);
-    const { entities, counts, clock } = this.#dependencies;
+    const { entities, quotaCounts, clock } = this.#dependencies;
     // Premium limits their number only by its resources (semantics #P15).
-    const isCounted = description.enablePartitioning && this.tier !== 'Premium';
-    await requireRoomInNamespace(counts, isCounted);
-    return entities.create(at.key, at.name, description, clock.now());
+    const isLimited = description.enablePartitioning && this.tier !== 'Premium';
+    const quotas = isLimited ? [QUOTAS.entities, QUOTAS.partitioned] : [QUOTAS.entities];
+    return await createWithin(quotaCounts, {}, quotas, () =>
+      entities.create(at.key, at.name, description, clock.now()),
+    );
   }
 
   /**
@@ -151,25 +150,16 @@ export class Management {
   /** Entities of one kind in order of their names. Throws MessagingEntityNotFound (of the topic). */
   async list(page: ListPage): Promise<Page<Entity>> {
     if (page.kind === 'subscription') await this.get(page.topic, 'topic');
-    const top = Math.min(page.top, LIMITS.listPage);
-    // One entity more than asked for shows whether there is another page.
-    const found = await this.#dependencies.entities.list({ ...page, top: top + 1 });
-    return { items: found.slice(0, top), more: found.length > top };
+    return await this.#dependencies.entities.list({
+      ...page,
+      top: Math.min(page.top, LIMITS.listPage),
+    });
   }
 
   /** The runtime counts of entities, in the order given. */
   async report(entities: readonly Entity[]): Promise<readonly EntityReport[]> {
-    const { counts } = this.#dependencies;
-    const topics = entities.filter(({ description }) => description.kind === 'topic');
-    const [messages, subscriptions] = await Promise.all([
-      counts.messages(entities),
-      counts.subscriptions(topics.map(({ key }) => key)),
-    ]);
-    return entities.map((entity, i) => ({
-      entity,
-      messages: messages[i] ?? NO_MESSAGES,
-      subscriptions: subscriptions[topics.indexOf(entity)] ?? 0,
-    }));
+    const counts = await this.#dependencies.counts.of(entities);
+    return entities.map((entity, i) => ({ entity, ...(counts[i] ?? NONE) }));
   }
 
   async #createSubscription(
@@ -180,12 +170,14 @@ export class Management {
     if (at.subscription === undefined) throw entityNotFound(at.name);
     const topic = await this.get(at.subscription.topic, 'topic');
     await this.#requireFree(at);
-    const { rules, counts, clock } = this.#dependencies;
-    await requireRoomInTopic(counts, topic.key);
+    const { rules, quotaCounts, clock } = this.#dependencies;
     const name = `${topic.name}/Subscriptions/${at.subscription.name}`;
     const now = clock.now();
     const subscription = { key: at.key, name, description };
-    return rules.createSubscription(subscription, { ...rule, createdAt: now }, now);
+    const quotas = [QUOTAS.subscriptions, ...quotasOf(rule.filter)];
+    return await createWithin(quotaCounts, { topicId: topic.id }, quotas, () =>
+      rules.createSubscription(subscription, { ...rule, createdAt: now }, now),
+    );
   }
 
   #describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
@@ -254,7 +246,10 @@ const NO_MESSAGES: MessageCounts = {
   scheduled: 0,
   transfer: 0,
   transferDeadLetter: 0,
+  isEstimate: false,
 };
+
+const NONE: RuntimeCounts = { messages: NO_MESSAGES, subscriptions: 0 };
 
 /** Parses the path of an entity that management may create, change or delete (semantics #32). */
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {

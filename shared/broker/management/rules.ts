@@ -1,3 +1,4 @@
+import { assert } from '../../domain/assert.ts';
 import { alreadyExists, type BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
@@ -6,9 +7,15 @@ import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-n
 import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import { validateRule } from '../../filters/rule.ts';
-import type { ManagementDependencies, Page, RuleInput, StoredRule } from '../ports/management.ts';
+import type { Page } from '../ports/entities.ts';
+import type {
+  ManagementDependencies,
+  QuotaScope,
+  RuleInput,
+  StoredRule,
+} from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
-import { requireRoomForFilter } from './quotas.ts';
+import { createWithin, quotasOf } from './quotas.ts';
 
 /** A rule and the subscription it belongs to. */
 export interface RuleOf {
@@ -31,42 +38,40 @@ export class RuleManagement {
   async create(path: string, rule: RuleInput): Promise<RuleOf> {
     requireRule(rule);
     requireUnreservedRuleName(rule.name);
-    const { rules, counts, clock } = this.#dependencies;
-    const { entity, topic } = await this.#subscription(path);
+    const { rules, quotaCounts, clock } = this.#dependencies;
+    const entity = await this.#subscription(path);
     if ((await rules.read(entity, rule.name)) !== undefined) throw exists(entity, rule.name);
-    await requireRoomForFilter(counts, topic, rule.filter);
-    return {
-      subscription: entity,
-      stored: await rules.create(entity, { ...rule, createdAt: clock.now() }),
-    };
+    const create = () => rules.create(entity, { ...rule, createdAt: clock.now() });
+    const stored = await createWithin(quotaCounts, topicOf(entity), quotasOf(rule.filter), create);
+    return { subscription: entity, stored };
   }
 
   /** Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
   async update(path: string, rule: RuleInput, ifMatch: IfMatch): Promise<RuleOf> {
     requireRule(rule);
-    const { rules, counts, clock } = this.#dependencies;
-    const { entity, topic } = await this.#subscription(path);
+    const { rules, quotaCounts, clock } = this.#dependencies;
+    const entity = await this.#subscription(path);
     const current = await this.#rule(entity, rule.name);
     requireMatch(ifMatch, ruleTag(current));
-    if (current.rule.filter.kind !== rule.filter.kind) {
-      await requireRoomForFilter(counts, topic, rule.filter);
-    }
+    const isOtherKind = current.rule.filter.kind !== rule.filter.kind;
+    const quotas = isOtherKind ? quotasOf(rule.filter) : [];
     // The spelling of the name and the time of creation stay, as for entities.
     const { name, createdAt } = current.rule;
     const changed = { ...rule, name, createdAt };
-    const stored = await rules.update(entity, current, changed, clock.now());
+    const update = () => rules.update(entity, current, changed, clock.now());
+    const stored = await createWithin(quotaCounts, topicOf(entity), quotas, update);
     return { subscription: entity, stored };
   }
 
   /** Throws MessagingEntityNotFound. */
   async get(path: string, name: string): Promise<RuleOf> {
-    const { entity } = await this.#subscription(path);
+    const entity = await this.#subscription(path);
     return { subscription: entity, stored: await this.#rule(entity, name) };
   }
 
   /** Throws MessagingEntityNotFound, PreconditionFailed. */
   async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
-    const { entity } = await this.#subscription(path);
+    const entity = await this.#subscription(path);
     if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
     await this.#dependencies.rules.remove(entity, name);
   }
@@ -79,7 +84,7 @@ export class RuleManagement {
     path: string,
     page: { skip: number; top: number; order?: 'creation' | 'name' },
   ): Promise<Page<RuleOf>> {
-    const { entity } = await this.#subscription(path);
+    const entity = await this.#subscription(path);
     const top = Math.min(page.top, LIMITS.listPage);
     const ordered = page.order === 'name' ? byName : byCreation;
     const all = (await this.#dependencies.rules.list(entity)).toSorted(ordered);
@@ -90,13 +95,13 @@ export class RuleManagement {
     };
   }
 
-  async #subscription(path: string) {
+  async #subscription(path: string): Promise<Entity> {
     const at = parseEntityPath(path);
     const entity = await this.#dependencies.entities.read(at.key);
     if (at.subscription === undefined || entity?.description.kind !== 'subscription') {
       throw entityNotFound(path);
     }
-    return { entity, topic: at.subscription.topic.toLowerCase() };
+    return entity;
   }
 
   async #rule(subscription: Entity, name: string): Promise<StoredRule> {
@@ -104,6 +109,11 @@ export class RuleManagement {
     if (found === undefined) throw entityNotFound(`${subscription.name}/Rules/${name}`);
     return found;
   }
+}
+
+function topicOf({ parentId }: Entity): QuotaScope {
+  assert(parentId !== undefined, 'a subscription has the id of its topic');
+  return { topicId: parentId };
 }
 
 /** The first rule of a subscription: the client's, or one that matches every message (semantics #100). */

@@ -29,12 +29,18 @@ export interface EntityStore {
   /** Gives a sub-queue a new, empty log, in constant time. Throws MessagingEntityNotFound. */
   purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity>;
   /** The entities of one kind in order of their names; subscriptions of one topic. */
-  list(page: ListPage): Promise<readonly Entity[]>;
+  list(page: ListPage): Promise<Page<Entity>>;
   /** Drops an entity from the cache, so that the next `find` reads it. */
   forget(key: string): void;
 }
 
-/** One page of a list of entities. */
+/** One page of a list, and whether another page follows. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly more: boolean;
+}
+
+/** Which page of a list of entities. */
 export type ListPage =
   | { readonly kind: 'queue' | 'topic'; readonly skip: number; readonly top: number }
   | {

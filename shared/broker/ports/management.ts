@@ -54,16 +54,47 @@ export interface NewSubscription {
   readonly description: SubscriptionDescription;
 }
 
-/** Counts for quotas and for runtime properties. All may be a little late (semantics N23). */
+/** Counts for runtime properties. All may be a little late (semantics N23). */
 export interface EntityCounts {
-  /** Messages in each of the entities, in the order given. */
-  messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]>;
-  /** Queues and topics of the namespace, and how many of them are partitioned. */
-  entities(): Promise<{ readonly total: number; readonly partitioned: number }>;
-  /** Subscriptions of each of the topics, given by key, in the order given. */
-  subscriptions(topics: readonly string[]): Promise<readonly number[]>;
-  /** Filters of all subscriptions of one topic, given by key; true and false filters count nowhere. */
-  filters(topic: string): Promise<{ readonly sql: number; readonly correlation: number }>;
+  /** The counts of each of the entities, in the order given. */
+  of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]>;
+}
+
+/** The runtime counts of an entity. */
+export interface RuntimeCounts {
+  readonly messages: MessageCounts;
+  /** 0 for all but topics. */
+  readonly subscriptions: number;
+}
+
+/** What quotas limit. Partitioned queues and topics count twice; true and false filters count nowhere. */
+export type QuotaName =
+  | 'entities'
+  | 'partitioned'
+  | 'subscriptions'
+  | 'sqlFilters'
+  | 'correlationFilters';
+
+/** A limit of how many there may be. */
+export interface Quota {
+  readonly name: QuotaName;
+  readonly limit: number;
+}
+
+/** Where a quota counts: in one topic, or in the namespace. */
+export interface QuotaScope {
+  readonly topicId?: string;
+}
+
+/** Numbers for quotas, which cost the same however many there are. */
+export interface QuotaCounts {
+  /**
+   * About how many there are for each quota of one scope. A number that reaches its limit is exact, so that no
+   * creation is refused for nothing.
+   */
+  numbersOf(scope: QuotaScope, quotas: readonly Quota[]): Promise<readonly number[]>;
+  /** Notes that one more was created for each of the quotas. */
+  noteCreated(scope: QuotaScope, quotas: readonly Quota[]): Promise<void>;
 }
 
 /** The numbers of messages in an entity, by state. */
@@ -77,6 +108,8 @@ export interface MessageCounts {
   readonly scheduled: number;
   readonly transfer: number;
   readonly transferDeadLetter: number;
+  /** Whether there are too many messages to count all of them, so that the numbers are extrapolated. */
+  readonly isEstimate: boolean;
   /** Epoch ms of the last known send, receive, settlement or peek; absent before the first. */
   readonly accessedAt?: number;
 }
@@ -86,16 +119,11 @@ export interface ManagementDependencies {
   readonly entities: EntityStore;
   readonly rules: RuleStore;
   readonly counts: EntityCounts;
+  readonly quotaCounts: QuotaCounts;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Its tier bounds the settings of entities; absent = Standard. */
   readonly namespace?: TieredNamespace;
   /** Forwards the messages that already wait in an entity whose ForwardTo was just set. */
   readonly beginForwarding: (entity: Entity) => Promise<void>;
-}
-
-/** One page of a list, and whether another page follows. */
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly more: boolean;
 }

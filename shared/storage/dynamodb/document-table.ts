@@ -1,4 +1,5 @@
 import {
+  BatchGetCommand,
   DeleteCommand,
   type DeleteCommandInput,
   type DynamoDBDocumentClient,
@@ -11,6 +12,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { Requests, type TableOptions } from './requests.ts';
+import { pauseBeforeRetry, UNPROCESSED_TRIES_MAX } from './retries.ts';
 import type { ItemKey } from './table.ts';
 import type { WriteTries } from './write-tries.ts';
 
@@ -38,17 +40,27 @@ export interface DocumentWritten {
   readonly isUncertain: boolean;
 }
 
+/** Where to begin in a collection, and how much to read at a time. */
+export interface From {
+  /** The sort key after which to start; absent = at the first. */
+  readonly after?: string | undefined;
+  /** Documents in one request; absent = as many as the database returns, about 1 MB. */
+  readonly pageSize?: number;
+}
+
 /**
  * The entities table: documents of plain values, which are read whole. Throws as `Requests` says.
  */
 export class DocumentTable {
   readonly name: string;
   readonly #client: DynamoDBDocumentClient;
+  readonly #options: TableOptions;
   readonly #requests: Requests;
 
   constructor(client: DynamoDBDocumentClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
+    this.#options = options;
     this.#requests = new Requests(options);
   }
 
@@ -67,22 +79,37 @@ export class DocumentTable {
     return answer.Item;
   }
 
+  /** Up to 100 documents by key, in any order, strongly consistent; those that do not exist are left out. */
+  async getMany(keys: readonly ItemKey[]): Promise<readonly Document[]> {
+    const found: Document[] = [];
+    let pending: Document[] = keys.map((key) => ({ ...key }));
+    for (let tries = 0; pending.length > 0; tries++) {
+      await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
+      const RequestItems = { [this.name]: { Keys: pending, ConsistentRead: true } };
+      const answer = await this.#requests.read({ consistent: true, items: pending.length }, () =>
+        this.#client.send(new BatchGetCommand({ RequestItems, ReturnConsumedCapacity: TOTAL })),
+      );
+      found.push(...(answer.Responses?.[this.name] ?? []));
+      pending = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
+    }
+    return found;
+  }
+
   /** The documents of a collection in key order, page by page, strongly consistent. */
-  async *all(collection: string, prefix?: string): AsyncGenerator<Document> {
-    yield* this.#pages(collection, prefix, true);
+  async *all(collection: string, prefix?: string, from?: From): AsyncGenerator<Document> {
+    yield* this.#pages(collection, prefix, true, from);
   }
 
   /** The same eventually consistent, at half the price; `after` = the sort key after which to start. */
   async *allStale(collection: string, prefix?: string, after?: string): AsyncGenerator<Document> {
-    const start = after === undefined ? undefined : { pk: collection, sk: after };
-    yield* this.#pages(collection, prefix, false, start);
+    yield* this.#pages(collection, prefix, false, { after });
   }
 
   async *#pages(
     collection: string,
     prefix: string | undefined,
     consistent: boolean,
-    after?: Document,
+    { after, pageSize }: From = {},
   ): AsyncGenerator<Document> {
     const input = {
       TableName: this.name,
@@ -93,9 +120,11 @@ export class DocumentTable {
         ...(prefix === undefined ? {} : { ':prefix': prefix }),
       },
       ConsistentRead: consistent,
+      Limit: pageSize,
       ReturnConsumedCapacity: 'TOTAL',
     } as const;
-    let start = after;
+    let start: Document | undefined =
+      after === undefined ? undefined : { pk: collection, sk: after };
     do {
       const from = start;
       const { Items = [], LastEvaluatedKey } = await this.#requests.read({ consistent }, () =>

@@ -5,6 +5,8 @@ import { databaseBusy } from './sdk-errors.ts';
 
 /** Tries of a write that conflicts with a transaction. */
 export const CONFLICT_TRIES_MAX = 8;
+/** Tries of a batch of which the database left some undone. */
+export const UNPROCESSED_TRIES_MAX = 8;
 
 /** Reasons of a cancelled transaction that pass by themselves. */
 const PASSING = new Set([

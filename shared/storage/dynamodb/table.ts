@@ -25,7 +25,7 @@ import {
   type Transacted,
   type Written,
 } from './requests.ts';
-import { pauseBeforeRetry } from './retries.ts';
+import { pauseBeforeRetry, UNPROCESSED_TRIES_MAX } from './retries.ts';
 
 /** An item in the marshalled form of DynamoDB. */
 export type Item = Record<string, AttributeValue>;
@@ -62,7 +62,8 @@ type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 interface Range {
   readonly from: string;
   readonly to: string;
-  readonly limit: number;
+  /** Absent = as many as the database returns, about 1 MB. */
+  readonly limit: number | undefined;
   readonly consistent: boolean;
 }
 
@@ -70,7 +71,6 @@ interface Range {
 export const JUST_AFTER = '!';
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
-const UNPROCESSED_TRIES_MAX = 8;
 
 /** The marshalled form of a key. */
 export function keyItem(key: ItemKey): Item {

@@ -1,197 +1,191 @@
-import type { EntityCounts, MessageCounts } from '../../broker/ports/management.ts';
+import type { EntityCounts, MessageCounts, RuntimeCounts } from '../../broker/ports/management.ts';
 import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
-import { logOf } from '../../domain/blocks/log.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { type SessionLockState, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type Entity, partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
+import { type Entity, partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import type { DocumentTable } from '../dynamodb/document-table.ts';
+import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
-import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from '../schema/entity-keys.ts';
-import { headerKey, logKey, sessionOf } from '../schema/message-keys.ts';
-import { readAllSessions } from '../sessions/list.ts';
+import { headerKey, sessionOf } from '../schema/message-keys.ts';
+import { readSessions } from '../sessions/list.ts';
+import { add, type CountBound, countLog, NOTHING, sharedBound, type Tally } from './count-log.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
+import { bytesLeftIn } from './exact-size.ts';
+
+/** The dependencies of `DynamoCounts`. */
+export interface CountsDependencies {
+  /** The messages table. */
+  readonly table: Table;
+  readonly entities: DynamoEntityStore;
+  readonly clock: Clock;
+  /** The last use of an entity that this process saw, epoch ms. */
+  readonly usedAt: (entity: Entity) => number | undefined;
+}
+
+/** Entities that are counted at a time. */
+const WIDTH = 16;
+/** Subscriptions of which one report reads the messages, for the sizes of topics. */
+const SIZED_MAX = 32;
+const SIZED_WIDTH = 8;
+/** Sessions of a partition whose locks a count reads. */
+const SESSIONS_MAX = 1000;
 
 /**
- * Counts what is stored by reading it, so a count costs nothing until it is asked for. Expired messages count until
- * they are removed (semantics #A4), and the bytes of a block that lost some of its messages are estimated.
+ * Counts what is stored by reading it, so a count costs nothing until it is asked for, and never more than a bounded
+ * read: see `countLog`. Expired messages count until they are removed (semantics #A4), and the bytes of a block that
+ * lost some of its messages are estimated.
  */
 export class DynamoCounts implements EntityCounts {
-  readonly #table: DocumentTable;
-  readonly #messages: Table;
-  readonly #namespace: string;
-  readonly #entities: DynamoEntityStore;
-  readonly #clock: Clock;
-  readonly #usedAt: (entity: Entity) => number | undefined;
+  readonly #dependencies: CountsDependencies;
 
-  constructor(
-    table: DocumentTable,
-    messages: Table,
-    namespace: string,
-    entities: DynamoEntityStore,
-    clock: Clock,
-    usedAt: (entity: Entity) => number | undefined,
-  ) {
-    this.#table = table;
-    this.#messages = messages;
-    this.#namespace = namespace;
-    this.#entities = entities;
-    this.#clock = clock;
-    this.#usedAt = usedAt;
+  constructor(dependencies: CountsDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  async messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]> {
-    return await Promise.all(
-      entities.map(async (entity) => {
-        const counts = await this.#ofEntity(entity);
-        return { ...counts, size: counts.size + (await this.#sizeOfChildren(entity)) };
-      }),
-    );
+  async of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]> {
+    const topics = entities.filter(({ description }) => description.kind === 'topic').length;
+    const sized = Math.max(1, Math.floor(SIZED_MAX / Math.max(1, topics)));
+    const counts = new Map<Entity, RuntimeCounts>();
+    await inParallel(entities, WIDTH, async (entity) => {
+      counts.set(entity, await this.#of(entity, sized));
+    });
+    return entities.flatMap((entity) => counts.get(entity) ?? []);
+  }
+
+  /** `sized` = of how many subscriptions of a topic the messages are read. */
+  async #of(entity: Entity, sized: number): Promise<RuntimeCounts> {
+    const use = await this.#readUse(entity);
+    const [messages, below] = await Promise.all([
+      this.#messagesOf(entity, use),
+      this.#subscriptionsOf(entity, use, sized),
+    ]);
+    const isEstimate = messages.isEstimate || below.isEstimate;
+    return {
+      messages: { ...messages, size: messages.size + below.bytes, isEstimate },
+      subscriptions: below.count,
+    };
   }
 
   /** Counts all partitions together (semantics #P12). */
-  async #ofEntity(entity: Entity): Promise<MessageCounts> {
-    const { description } = entity;
-    const partitions = partitionNumbers(entity);
-    const count = async (subQueue: SubQueue): Promise<Tally> => {
-      if (description.kind === 'topic' && subQueue !== 'main') return NOTHING;
-      const tallies = partitions.map((partition) => this.#ofLog(entity, subQueue, partition));
-      return (await Promise.all(tallies)).reduce(add, NOTHING);
-    };
-    const [main, deadLetter, transfer, accessedAt] = await Promise.all([
+  async #messagesOf(entity: Entity, { accessedAt, isEmpty }: Use): Promise<MessageCounts> {
+    const isTopic = entity.description.kind === 'topic';
+    const bound = sharedBound(partitionNumbers(entity).length);
+    const count = (subQueue: SubQueue) =>
+      isEmpty ? NOTHING : this.#countAll(entity, subQueue, bound);
+    const [main, deadLetter, transfer] = await Promise.all([
       count('main'),
-      count('deadLetter'),
-      count('transferDeadLetter'),
-      this.#lastUse(entity, partitions),
+      isTopic ? NOTHING : count('deadLetter'),
+      isTopic ? NOTHING : count('transferDeadLetter'),
     ]);
     return {
       // Dead letters count towards the size (semantics D1, #159).
       size: main.bytes + deadLetter.bytes + transfer.bytes,
       // What a topic holds is scheduled, or counted in its subscriptions (semantics N24).
-      active: description.kind === 'topic' ? 0 : main.active,
+      active: isTopic ? 0 : main.active,
       deadLetter: deadLetter.active + main.exhausted,
       scheduled: main.scheduled,
       // Messages are forwarded as they are sent, so none waits for its transfer (semantics #121).
       transfer: 0,
       transferDeadLetter: transfer.active,
+      isEstimate: main.isEstimate || deadLetter.isEstimate || transfer.isEstimate,
       ...(accessedAt === 0 ? {} : { accessedAt }),
     };
   }
 
-  /** The last send, or the last use that was stored or that this process saw, epoch ms; 0 = none. */
-  async #lastUse(entity: Entity, partitions: readonly number[]): Promise<number> {
-    const { accessedAt = 0 } = entity;
-    const headers = await Promise.all(
-      partitions.map((partition) =>
-        this.#messages.get(headerKey(entity.id, partition), { consistent: false }),
-      ),
+  /** Counts one sub-queue in all partitions. */
+  async #countAll(entity: Entity, subQueue: SubQueue, bound: CountBound): Promise<Tally> {
+    const tallies = partitionNumbers(entity).map((partition) =>
+      this.#countLog(entity, logOf(entity, subQueue, partition), bound),
     );
-    const sent = headers.map((header) => Number(header?.['a']?.N ?? 0));
-    return Math.max(accessedAt, this.#usedAt(entity) ?? 0, ...sent);
+    return (await Promise.all(tallies)).reduce(add, NOTHING);
   }
 
-  async #ofLog(entity: Entity, subQueue: SubQueue, partition: number): Promise<Tally> {
+  async #countLog(entity: Entity, log: Log, bound: CountBound): Promise<Tally> {
+    const { table, clock } = this.#dependencies;
     const { description } = entity;
     const rules =
       description.kind === 'topic'
         ? undefined
-        : policyOf({ ...entity, description }, subQueue, partition).rules;
-    const now = this.#clock.now();
-    const log = logOf(entity, subQueue, partition);
-    const sessions =
-      log.sessions === undefined
-        ? undefined
-        : await readAllSessions({ table: this.#messages, clock: this.#clock }, log);
-    let tally: Tally = { ...NOTHING, bytes: sessions?.stateBytes ?? 0 };
-    const items = this.#messages.all({
-      KeyConditionExpression: 'pk = :log',
-      ExpressionAttributeValues: { ':log': { S: logKey(log) } },
-      ConsistentRead: true,
-    });
-    for await (const item of items) {
-      tally = add(tally, tallyOf(item, rules && inSessionOf(item, rules, sessions?.locks), now));
+        : policyOf({ ...entity, description }, log.subQueue, log.partition).rules;
+    const now = clock.now();
+    if (log.sessions === undefined) {
+      return await countLog({ table, log, bound, tallyOf: (item) => tallyOf(item, rules, now) });
     }
-    return tally;
+    const { locks, stateBytes, areAll } = await readSessions({ table, clock }, log, SESSIONS_MAX);
+    const inSession = (item: Item) => tallyOf(item, rules && inSessionOf(item, rules, locks), now);
+    const tally = await countLog({ table, log, bound, tallyOf: inSession });
+    return add(tally, { ...NOTHING, bytes: stateBytes, isEstimate: !areAll });
   }
 
-  /** Bytes in an entity; for a topic with all its subscriptions. */
-  async sizeOf(entity: Entity): Promise<number> {
-    const { size } = await this.#ofEntity(entity);
-    return size + (await this.#sizeOfChildren(entity));
+  async #readUse(entity: Entity): Promise<Use> {
+    const { table, usedAt } = this.#dependencies;
+    const { accessedAt = 0, description } = entity;
+    const headers = await Promise.all(
+      partitionNumbers(entity).map((partition) =>
+        table.get(headerKey(entity.id, partition), { consistent: false }),
+      ),
+    );
+    const sent = headers.map((header) => Number(header?.['a']?.N ?? 0));
+    // The messages of a subscription have the numbers of its topic. The state of a session needs no number.
+    const hasNumbers = description.kind !== 'subscription' && !requiresSession(entity);
+    return {
+      accessedAt: Math.max(accessedAt, usedAt(entity) ?? 0, ...sent),
+      isEmpty: hasNumbers && headers.every((header) => header?.['n']?.N === '0'),
+    };
   }
 
-  async #sizeOfChildren(entity: Entity): Promise<number> {
-    let size = 0;
-    if (entity.description.kind !== 'topic') return size;
-    for await (const child of this.#entities.subscriptionsOf(entity)) {
-      size += (await this.#ofEntity(child)).size;
-    }
-    return size;
-  }
-
-  async entities(): Promise<{ readonly total: number; readonly partitioned: number }> {
-    let total = 0;
-    let partitioned = 0;
-    for await (const document of this.#table.all(this.#namespace, TOP_LEVEL_PREFIX)) {
-      total++;
-      if (partitionsOf(document as unknown as Entity) > 1) partitioned++;
-    }
-    return { total, partitioned };
-  }
-
-  async subscriptions(topics: readonly string[]): Promise<readonly number[]> {
-    return await Promise.all(topics.map((topic) => this.#subscriptionsOf(topic)));
-  }
-
-  async #subscriptionsOf(key: string): Promise<number> {
-    const topic = await this.#entities.read(key);
-    if (topic === undefined) return 0;
+  /** The number of a topic's subscriptions, and the bytes in them, from `sized` of them that lie far apart. */
+  async #subscriptionsOf(topic: Entity, { isEmpty }: Use, sized: number): Promise<Subscriptions> {
+    if (topic.description.kind !== 'topic') return { count: 0, bytes: 0, isEstimate: false };
     let count = 0;
-    for await (const _ of this.#table.all(subscriptionsOf(this.#namespace, topic.id))) count++;
-    return count;
-  }
-
-  async filters(key: string): Promise<{ readonly sql: number; readonly correlation: number }> {
-    const counts = { sql: 0, correlation: 0 };
-    const topic = await this.#entities.read(key);
-    if (topic === undefined) return counts;
-    for await (const document of this.#table.all(rulesOf(this.#namespace, topic.id))) {
-      const { kind } = document;
-      if (kind === 'sql' || kind === 'correlation') counts[kind]++;
+    const filled: Entity[] = [];
+    for await (const subscription of this.#dependencies.entities.subscriptionsOf(topic)) {
+      count++;
+      if (!isEmpty || requiresSession(subscription)) filled.push(subscription);
     }
-    return counts;
+    const apart = Math.max(1, filled.length / sized);
+    const chosen = filled.filter((_, i) => Math.floor(i % apart) === 0);
+    const bound = sharedBound(chosen.length * partitionNumbers(topic).length);
+    let tally = NOTHING;
+    await inParallel(chosen, SIZED_WIDTH, async (subscription) => {
+      for (const subQueue of SUB_QUEUES) {
+        const counted = await this.#countAll(subscription, subQueue, bound);
+        tally = add(tally, counted);
+      }
+    });
+    const share = filled.length / Math.max(1, chosen.length);
+    const isEstimate = tally.isEstimate || chosen.length < filled.length;
+    return { count, bytes: Math.round(tally.bytes * share), isEstimate };
   }
 }
 
-interface Tally {
-  readonly active: number;
-  /** Messages without a delivery left: dead letters that were not moved yet (semantics #24). */
-  readonly exhausted: number;
-  readonly scheduled: number;
-  readonly bytes: number;
+const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
+
+/** What the headers of an entity tell of its use. */
+interface Use {
+  /** The last send, or the last use that was stored or that this process saw, epoch ms; 0 = none. */
+  readonly accessedAt: number;
+  /** Whether it is certain that nothing was ever stored. */
+  readonly isEmpty: boolean;
 }
 
-const NOTHING: Tally = { active: 0, exhausted: 0, scheduled: 0, bytes: 0 };
-
-function add(a: Tally, b: Tally): Tally {
-  return {
-    active: a.active + b.active,
-    exhausted: a.exhausted + b.exhausted,
-    scheduled: a.scheduled + b.scheduled,
-    bytes: a.bytes + b.bytes,
-  };
+interface Subscriptions {
+  readonly count: number;
+  readonly bytes: number;
+  readonly isEstimate: boolean;
 }
 
 /** The rules for a block, of its session if it has one. */
 function inSessionOf(
   item: Item,
   rules: BlockRules,
-  sessions: ReadonlyMap<string, SessionLockState> | undefined,
+  sessions: ReadonlyMap<string, SessionLockState>,
 ): BlockRules {
   const sessionId = sessionOf(item['sk']?.S ?? '');
-  if (sessions === undefined || sessionId === undefined) return rules;
+  if (sessionId === undefined) return rules;
   return { ...rules, session: sessions.get(sessionId) ?? UNLOCKED_SESSION };
 }
 
@@ -200,10 +194,8 @@ function inSessionOf(
  */
 function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
   const block = fromBlockItem(item);
-  const { slots, payload, section } = block;
-  // For a partly consumed block, the estimated share that is left.
-  const span = Math.max(0, ...slots.keys()) + 1;
-  const bytes = Math.ceil((payload.bytes * slots.size) / span);
+  const { slots, section } = block;
+  const bytes = bytesLeftIn(block);
   if (section === 'scheduled') {
     return block.enqueuedAt > now
       ? { ...NOTHING, scheduled: slots.size, bytes }

@@ -1,20 +1,22 @@
-import type { EntityStore, ListPage } from '../../broker/ports/entities.ts';
+import type { EntityStore, ListPage, Page } from '../../broker/ports/entities.ts';
+import type { AgeClock } from '../../domain/age.ts';
 import { alreadyExists, type BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
-import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
-  TOP_LEVEL_PREFIX,
+  topicListEntry,
   topLevelKey,
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
 import { fromDocument, headerKeys, newEntity, newHeaders, topicCheck } from './entity-document.ts';
+import { EntityLists } from './entity-lists.ts';
 import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
@@ -25,6 +27,7 @@ export interface EntityStoreDependencies {
   readonly messagesTable: string;
   readonly namespace: string;
   readonly random: RandomSource;
+  readonly ages: AgeClock;
   readonly cache: LeaseCache<Entity>;
   /** Drops from other caches what depends on a queue or topic, by its key. */
   readonly forgetOthers: (key: string) => void;
@@ -41,10 +44,13 @@ export class DynamoEntityStore implements EntityStore {
   /** Makes changes of entities and of rules. */
   readonly changes: EntityChanges;
   readonly #dependencies: EntityStoreDependencies;
+  readonly #lists: EntityLists;
 
   constructor(dependencies: EntityStoreDependencies) {
     this.#dependencies = dependencies;
     this.changes = new EntityChanges({ ...dependencies, forget: (key) => this.forget(key) });
+    const { table, namespace, ages } = dependencies;
+    this.#lists = new EntityLists(table, namespace, ages);
   }
 
   async find(key: string): Promise<Entity | undefined> {
@@ -109,6 +115,7 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
       ...newHeaders(messagesTable, entity),
+      ...this.#topicListPut(entity),
       ...more(entity),
     ];
     const isThere = async () => (await this.read(key))?.id === id;
@@ -227,6 +234,7 @@ export class DynamoEntityStore implements EntityStore {
     const writes = [
       removalOf(table.name, location.key, entity, idleSince),
       ...headers.map((header) => headerRemovalOf(messagesTable, header, idleSince)),
+      ...this.#topicListRemoval(entity),
       tombstonePut(table.name, namespace, {
         name: entity.id,
         removedAt: now,
@@ -236,6 +244,18 @@ export class DynamoEntityStore implements EntityStore {
     ];
     const isGone = async () => (await this.read(entity.key))?.id !== entity.id;
     return await this.changes.commit(writes, isGone);
+  }
+
+  #topicListPut({ key, description }: Entity): readonly DocumentWrite[] {
+    if (description.kind !== 'topic') return [];
+    const { table, namespace } = this.#dependencies;
+    return [{ Put: { TableName: table.name, Item: topicListEntry(namespace, key) } }];
+  }
+
+  #topicListRemoval({ key, description }: Entity): readonly DocumentWrite[] {
+    if (description.kind !== 'topic') return [];
+    const { table, namespace } = this.#dependencies;
+    return [{ Delete: { TableName: table.name, Key: topicListEntry(namespace, key) } }];
   }
 
   /** Stores a use. One write unit. Throws MessagingEntityNotFound. */
@@ -263,22 +283,11 @@ export class DynamoEntityStore implements EntityStore {
     return listSubscriptions(table, namespace, topic.id);
   }
 
-  async list(page: ListPage): Promise<readonly Entity[]> {
-    const found: Entity[] = [];
-    for await (const document of await this.#listed(page)) {
-      const entity = fromDocument(document);
-      if (entity.description.kind === page.kind) found.push(entity);
-      if (found.length >= page.skip + page.top) break;
-    }
-    return found.slice(page.skip);
-  }
-
-  async #listed(page: ListPage): Promise<AsyncGenerator<Document>> {
-    const { table, namespace } = this.#dependencies;
-    if (page.kind !== 'subscription') return table.all(namespace, TOP_LEVEL_PREFIX);
+  async list(page: ListPage): Promise<Page<Entity>> {
+    if (page.kind !== 'subscription') return await this.#lists.ofKind(page);
     const topic = await this.read(page.topic);
     if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
-    return table.all(subscriptionsOf(namespace, topic.id));
+    return await this.#lists.subscriptions(topic.id, page);
   }
 
   forget(key: string): void {

@@ -7,7 +7,12 @@ import { inParallel } from '../dynamodb/in-parallel.ts';
 import { type Item, type ItemKey, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
-import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
+import {
+  quotaCountsKey,
+  rulesOf,
+  subscriptionsOf,
+  tombstonesCollection,
+} from '../schema/entity-keys.ts';
 import {
   headerKey,
   logKey,
@@ -61,7 +66,11 @@ async function clearInTime(
   if (age < SETTLED_MS) return 0;
   const deleted = await clearMessages(dependencies, tombstone, limit);
   if (deleted === 0 && age >= KEPT_MS) {
-    await dependencies.documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
+    const { documents, namespace } = dependencies;
+    const { entity } = tombstone;
+    const isTopic = tombstone.subQueue === undefined && entity.description.kind === 'topic';
+    if (isTopic) await documents.delete(quotaCountsKey(namespace, entity.id));
+    await documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
   }
   return deleted;
 }

@@ -4,8 +4,10 @@ import type { ItemKey } from '../dynamodb/table.ts';
  * Keys of the entities table.
  *
  *     <namespace>                 e/<path>                       queues and topics
+ *     <namespace>/topics          <path>                         topics, by key only
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
+ *     <namespace>/counts          namespace or <topic id>        numbers for quotas
  *     <namespace>/graves          <id>                           tombstones of entities: messages to delete
  *                                 <id>.<sub-queue>.<generation>  tombstones of purged sub-queues
  *     <namespace>/agenda          <time>/<log> or <time>+/<log>  due-work index: the sweep's work
@@ -35,6 +37,19 @@ export function topLevelKey(namespace: string, key: string): ItemKey {
   return { pk: namespace, sk: `${TOP_LEVEL_PREFIX}${key}` };
 }
 
+/** The list of topics, which has their keys. */
+export function topicListOf(namespace: string): string {
+  return `${namespace}/topics`;
+}
+
+/** Puts a topic into the list of topics. */
+export function topicListEntry(namespace: string, key: string): ItemKey {
+  return { pk: topicListOf(namespace), sk: key };
+}
+
+/** A sort key in the list of topics, which no topic can have. It says that the list has all topics. */
+export const ALL_TOPICS_LISTED = '!';
+
 /** The collection of a topic's subscriptions. */
 export function subscriptionsOf(namespace: string, topicId: string): string {
   return `${namespace}/s/${topicId}`;
@@ -43,6 +58,11 @@ export function subscriptionsOf(namespace: string, topicId: string): string {
 /** The collection of the rules of all subscriptions of a topic. */
 export function rulesOf(namespace: string, topicId: string): string {
   return `${namespace}/r/${topicId}`;
+}
+
+/** The numbers for the quotas of a topic or, without one, of the namespace. An id has no more than 8 characters. */
+export function quotaCountsKey(namespace: string, topicId = 'namespace'): ItemKey {
+  return { pk: `${namespace}/counts`, sk: topicId };
 }
 
 /** The collection of what the sweep has to do, by time. */

@@ -142,26 +142,30 @@ function keyOf(item: Item): string {
   return item['sk']?.S ?? '';
 }
 
-/** All sessions of a partition: the states of their locks, and the bytes of their states. */
+/** The first sessions of a partition: the states of their locks, and the bytes of their states. */
 export interface SessionsOverview {
   readonly locks: ReadonlyMap<string, SessionLockState>;
   readonly stateBytes: number;
+  /** Whether there are no others. */
+  readonly areAll: boolean;
 }
 
-/** Reads all session items of a partition. */
-export async function readAllSessions(
+/** Reads the session items of a partition, `max` at most. */
+export async function readSessions(
   context: Pick<StoreContext, 'table' | 'clock'>,
   partition: Log,
+  max = Number.POSITIVE_INFINITY,
 ): Promise<SessionsOverview> {
   const now = context.clock.now();
   const locks = new Map<string, SessionLockState>();
   let stateBytes = 0;
   for await (const item of itemsOf(context, sessionsCollection(partition))) {
+    if (locks.size === max) return { locks, stateBytes, areAll: false };
     const session = parseSession(item);
     locks.set(sessionOf(keyOf(item)) ?? '', toLockState(session, partition, now));
     stateBytes += session.state?.bytes ?? 0;
   }
-  return { locks, stateBytes };
+  return { locks, stateBytes, areAll: true };
 }
 
 async function* itemsOf(

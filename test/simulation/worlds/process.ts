@@ -73,12 +73,13 @@ export class WorldProcess {
   }
 
   get management(): Management {
-    const { clock, random, documents, namespace, entities, counts, beginForwarding } =
+    const { clock, random, documents, namespace, entities, counts, quotaCounts, beginForwarding } =
       this.dependencies;
     this.#management ??= new Management({
       entities,
       rules: new DynamoRuleStore(documents, namespace, entities),
       counts,
+      quotaCounts,
       clock,
       random,
       namespace: { name: namespace, tier: 'Standard' },

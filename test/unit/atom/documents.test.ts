@@ -158,6 +158,23 @@ test('settings that only a topic or a subscription has are kept as well', async 
   assert.equal(subscription['DeadLetteringOnFilterEvaluationExceptions'], 'false');
 });
 
+test('an entry whose counts are extrapolated says so in a category, others do not', async () => {
+  const { call, dependencies } = startAtom();
+  await call('PUT', '/q', { body: entry('QueueDescription') });
+  const category = /<category scheme="urn:dynabus:counts" term="estimated"/;
+  assert.doesNotMatch((await call('GET', '/q')).text, category);
+  const counts = {
+    active: 100_000,
+    deadLetter: 0,
+    scheduled: 0,
+    transfer: 0,
+    transferDeadLetter: 0,
+  };
+  dependencies.counts.messagesByKey.set('q', { ...counts, size: 4096, isEstimate: true });
+  assert.match((await call('GET', '/q')).text, category);
+  assert.match((await call('GET', '/$Resources/Queues')).text, category);
+});
+
 test('#155 a description has the message count of every state, and their sum', async () => {
   const { call, dependencies } = startAtom();
   await call('PUT', '/q', { body: entry('QueueDescription') });
@@ -168,6 +185,7 @@ test('#155 a description has the message count of every state, and their sum', a
     scheduled: 3,
     transfer: 4,
     transferDeadLetter: 5,
+    isEstimate: false,
     accessedAt: 86_400_000,
   });
   const { text } = await call('GET', '/q');

@@ -188,7 +188,7 @@ test('quotas of a namespace are enforced, and the error names them (semantics Q1
   ] as const;
   const body = entry('QueueDescription', '<EnablePartitioning>true</EnablePartitioning>');
   for (const [total, partitioned, says] of rows) {
-    dependencies.counts.entities = async () => ({ total, partitioned });
+    dependencies.counts.set({ entities: total, partitioned });
     const { status, text } = await call('PUT', '/q', { body });
     assert.equal(status, 403);
     assert.match(text, says);
@@ -199,11 +199,11 @@ test('quotas of a topic are enforced, and the error names them (semantics Q5)', 
   const { call, dependencies } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
-  dependencies.counts.subscriptions = async (topics) => topics.map(() => 2000);
+  dependencies.counts.set({ subscriptions: 2000 });
   const one = await call('PUT', '/t/Subscriptions/s2', SUBSCRIPTION);
   assert.equal(one.status, 403);
   assert.match(one.text, /`Subscription` has been reached or exceeded\. There are 2000; the limit/);
-  dependencies.counts.filters = async () => ({ sql: 2000, correlation: 100_000 });
+  dependencies.counts.set({ sqlFilters: 2000, correlationFilters: 100_000 });
   const sql = '<Filter i:type="SqlFilter"><SqlExpression>a=1</SqlExpression></Filter>';
   const correlation = '<Filter i:type="CorrelationFilter"><To>x</To></Filter>';
   for (const [inner, status] of [

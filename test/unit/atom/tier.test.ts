@@ -121,8 +121,10 @@ test('in Premium a partitioned entity has two partitions from its creation on', 
 });
 
 test('management enforces the tier of its namespace, on updates too', async () => {
+  const dependencies = fakeManageDependencies({ keyName: 'root', key: 'k' });
   const management = new Management({
-    ...fakeManageDependencies({ keyName: 'root', key: 'k' }),
+    ...dependencies,
+    quotaCounts: dependencies.counts,
     beginForwarding: () => Promise.resolve(),
     namespace: { name: 'ns', tier: 'Basic' },
   });
