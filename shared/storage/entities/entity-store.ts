@@ -7,6 +7,7 @@ import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
+import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
@@ -14,7 +15,14 @@ import {
   topLevelKey,
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
-import { fromDocument, headerKeys, newEntity, newHeaders, topicCheck } from './entity-document.ts';
+import {
+  fromDocument,
+  headerKeys,
+  idleChecks,
+  newEntity,
+  newHeaders,
+  topicCheck,
+} from './entity-document.ts';
 import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
@@ -26,6 +34,8 @@ export interface EntityStoreDependencies {
   readonly namespace: string;
   readonly random: RandomSource;
   readonly cache: LeaseCache<Entity>;
+  /** Gets the checks whether an entity is idle. */
+  readonly dueWork: Pick<DueWorkIndex, 'putOf'>;
   /** Drops from other caches what depends on a queue or topic, by its key. */
   readonly forgetOthers: (key: string) => void;
   /** Resolves once the lease of everything that any process has read by now has ended. */
@@ -95,7 +105,7 @@ export class DynamoEntityStore implements EntityStore {
     now: number,
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
-    const { table, messagesTable, random } = this.#dependencies;
+    const { table, messagesTable, random, dueWork } = this.#dependencies;
     const location = await this.#locate(key);
     if (location === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
@@ -109,6 +119,7 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
       ...newHeaders(messagesTable, entity),
+      ...idleChecks(dueWork, entity),
       ...more(entity),
     ];
     const isThere = async () => (await this.read(key))?.id === id;
@@ -147,15 +158,14 @@ export class DynamoEntityStore implements EntityStore {
   async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
     // The next epoch ends all locks, whatever the update changes (semantics N12, N20).
     const changed = { ...entity, description, epoch: entity.epoch + 1, updatedAt: now };
-    return await this.#replace(entity, changed, []);
+    return await this.#replace(entity, changed, idleChecks(this.#dependencies.dueWork, changed));
   }
 
   async purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity> {
     const generation = entity.generations[subQueue];
-    const changed: Entity = {
-      ...entity,
-      generations: { ...entity.generations, [subQueue]: generation + 1 },
-    };
+    const generations = { ...entity.generations, [subQueue]: generation + 1 };
+    // A purge is a use. This write may replace a use that was stored after `entity` was read.
+    const changed: Entity = { ...entity, generations, accessedAt: now };
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#dependencies;
     const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
