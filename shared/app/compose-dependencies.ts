@@ -175,8 +175,13 @@ function composeStores(
   const transactionItems = settings.limits?.transactionItems;
   const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
-  const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
+  const { entities, subscribed, tokens } = composeEntities(settings, {
+    ages,
+    scheduler,
+    documents,
+    dueWork,
+  });
   const wakeUps = new LocalWakeUps(scheduler);
   const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
@@ -228,9 +233,12 @@ function composeStores(
 /** Composes the entity store and its caches. */
 function composeEntities(
   { tables, namespace, random, leaseMs }: NamespaceSettings,
-  ages: AgeClock,
-  scheduler: Scheduler,
-  documents: DocumentTable,
+  {
+    ages,
+    scheduler,
+    documents,
+    dueWork,
+  }: Pick<ComposedDependencies, 'ages' | 'scheduler' | 'documents' | 'dueWork'>,
 ) {
   const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
   const cache = new LeaseCache<Entity>(leaseMs, ages);
@@ -242,6 +250,7 @@ function composeEntities(
     random,
     ages,
     cache,
+    dueWork,
     forgetOthers: (key) => {
       subscribed.forget(key);
       tokens.changed(key);

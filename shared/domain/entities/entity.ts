@@ -26,7 +26,7 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   readonly updatedAt: number;
   /**
    * Epoch ms of the latest known use other than a send. It is written at intervals, and only for entities
-   * that are deleted on idle; absent before the first use.
+   * that are deleted on idle, and by each purge; absent before the first use.
    */
   readonly accessedAt?: number;
   /** Of a topic: it had no subscription so far, and was not updated. Processes then keep no subscriptions of it. */

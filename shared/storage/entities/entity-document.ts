@@ -1,8 +1,11 @@
+import { logOf } from '../../domain/blocks/log.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
+import { idleMsOf, nextIdleCheck } from '../../domain/entities/idle.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
+import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
 import { headerKey } from '../schema/message-keys.ts';
 
 /** The keys of the partition headers of an entity. */
@@ -19,6 +22,21 @@ export function newHeaders(messagesTable: string, entity: Entity): readonly Docu
       ConditionExpression: 'attribute_not_exists(pk)',
     },
   }));
+}
+
+/**
+ * The write that lets the sweep check whether an entity that was just created or updated is idle; none for an entity
+ * that is never deleted when idle.
+ */
+export function idleChecks(
+  dueWork: Pick<DueWorkIndex, 'putOf'>,
+  entity: Entity,
+): readonly DocumentWrite[] {
+  const idleMs = idleMsOf(entity);
+  if (idleMs === undefined) return [];
+  const { updatedAt } = entity;
+  const at = nextIdleCheck(entity, idleMs, updatedAt + idleMs, updatedAt);
+  return [dueWork.putOf(logOf(entity, 'main', 0), at)];
 }
 
 /**

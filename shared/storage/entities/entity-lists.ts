@@ -3,11 +3,12 @@ import type { AgeClock, Instant } from '../../domain/age.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { SECOND_MS } from '../../domain/units.ts';
-import type { Document, DocumentTable } from '../dynamodb/document-table.ts';
+import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import {
   ALL_TOPICS_LISTED,
   subscriptionsOf,
   TOP_LEVEL_PREFIX,
+  topicListEntry,
   topicListOf,
   topLevelKey,
 } from '../schema/entity-keys.ts';
@@ -136,4 +137,24 @@ type Range = Pick<ListPage, 'skip' | 'top'>;
 
 function toEntities({ items, more }: Page<Document>): Page<Entity> {
   return { items: items.map(fromDocument), more };
+}
+
+/** The write that puts a new topic into the list of topics; none for other entities. */
+export function topicListPut(
+  table: string,
+  namespace: string,
+  { key, description }: Entity,
+): readonly DocumentWrite[] {
+  if (description.kind !== 'topic') return [];
+  return [{ Put: { TableName: table, Item: topicListEntry(namespace, key) } }];
+}
+
+/** The write that takes a removed topic from the list of topics; none for other entities. */
+export function topicListRemoval(
+  table: string,
+  namespace: string,
+  { key, description }: Entity,
+): readonly DocumentWrite[] {
+  if (description.kind !== 'topic') return [];
+  return [{ Delete: { TableName: table, Key: topicListEntry(namespace, key) } }];
 }

@@ -8,15 +8,18 @@ import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
-import {
-  splitSubscriptionKey,
-  subscriptionsOf,
-  topicListEntry,
-  topLevelKey,
-} from '../schema/entity-keys.ts';
+import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
+import { splitSubscriptionKey, subscriptionsOf, topLevelKey } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
-import { fromDocument, headerKeys, newEntity, newHeaders, topicCheck } from './entity-document.ts';
-import { EntityLists } from './entity-lists.ts';
+import {
+  fromDocument,
+  headerKeys,
+  idleChecks,
+  newEntity,
+  newHeaders,
+  topicCheck,
+} from './entity-document.ts';
+import { EntityLists, topicListPut, topicListRemoval } from './entity-lists.ts';
 import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
@@ -29,6 +32,8 @@ export interface EntityStoreDependencies {
   readonly random: RandomSource;
   readonly ages: AgeClock;
   readonly cache: LeaseCache<Entity>;
+  /** Gets the checks whether an entity is idle. */
+  readonly dueWork: Pick<DueWorkIndex, 'putOf'>;
   /** Drops from other caches what depends on a queue or topic, by its key. */
   readonly forgetOthers: (key: string) => void;
   /** Resolves once the lease of everything that any process has read by now has ended. */
@@ -101,7 +106,7 @@ export class DynamoEntityStore implements EntityStore {
     now: number,
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
-    const { table, messagesTable, random } = this.#dependencies;
+    const { table, messagesTable, random, dueWork } = this.#dependencies;
     const location = await this.#locate(key);
     if (location === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
@@ -115,7 +120,8 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
       ...newHeaders(messagesTable, entity),
-      ...this.#topicListPut(entity),
+      ...topicListPut(table.name, namespace, entity),
+      ...idleChecks(dueWork, entity),
       ...more(entity),
     ];
     const isThere = async () => (await this.read(key))?.id === id;
@@ -154,15 +160,14 @@ export class DynamoEntityStore implements EntityStore {
   async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
     // The next epoch ends all locks, whatever the update changes (semantics N12, N20).
     const changed = { ...entity, description, epoch: entity.epoch + 1, updatedAt: now };
-    return await this.#replace(entity, changed, []);
+    return await this.#replace(entity, changed, idleChecks(this.#dependencies.dueWork, changed));
   }
 
   async purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity> {
     const generation = entity.generations[subQueue];
-    const changed: Entity = {
-      ...entity,
-      generations: { ...entity.generations, [subQueue]: generation + 1 },
-    };
+    const generations = { ...entity.generations, [subQueue]: generation + 1 };
+    // A purge is a use. This write may replace a use that was stored after `entity` was read.
+    const changed: Entity = { ...entity, generations, accessedAt: now };
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#dependencies;
     const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
@@ -234,7 +239,7 @@ export class DynamoEntityStore implements EntityStore {
     const writes = [
       removalOf(table.name, location.key, entity, idleSince),
       ...headers.map((header) => headerRemovalOf(messagesTable, header, idleSince)),
-      ...this.#topicListRemoval(entity),
+      ...topicListRemoval(table.name, namespace, entity),
       tombstonePut(table.name, namespace, {
         name: entity.id,
         removedAt: now,
@@ -244,18 +249,6 @@ export class DynamoEntityStore implements EntityStore {
     ];
     const isGone = async () => (await this.read(entity.key))?.id !== entity.id;
     return await this.changes.commit(writes, isGone);
-  }
-
-  #topicListPut({ key, description }: Entity): readonly DocumentWrite[] {
-    if (description.kind !== 'topic') return [];
-    const { table, namespace } = this.#dependencies;
-    return [{ Put: { TableName: table.name, Item: topicListEntry(namespace, key) } }];
-  }
-
-  #topicListRemoval({ key, description }: Entity): readonly DocumentWrite[] {
-    if (description.kind !== 'topic') return [];
-    const { table, namespace } = this.#dependencies;
-    return [{ Delete: { TableName: table.name, Key: topicListEntry(namespace, key) } }];
   }
 
   /** Stores a use. One write unit. Throws MessagingEntityNotFound. */

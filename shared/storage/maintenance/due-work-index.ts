@@ -2,7 +2,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Clock, RandomSource } from '../../domain/clock.ts';
 import { MINUTE_MS } from '../../domain/units.ts';
-import type { DocumentTable } from '../dynamodb/document-table.ts';
+import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import { dueWorkCollection } from '../schema/entity-keys.ts';
 import { sessionPrefix } from '../schema/message-keys.ts';
 
@@ -17,7 +17,7 @@ export interface DueWork {
   readonly attempts: number;
 }
 
-/** The work of the sweep by due time. In an idle namespace it is empty, and reading it costs half a read unit. */
+/** The work of the sweep by due time. In an idle namespace none is due, and reading it costs half a read unit. */
 export class DueWorkIndex {
   readonly #table: DocumentTable;
   readonly #collection: string;
@@ -50,6 +50,12 @@ export class DueWorkIndex {
     if (isStillThere && this.#written.get(sk)) return;
     await this.#put(entry);
     this.#written.set(sk, true);
+  }
+
+  /** The write that adds work for a log at an instant, epoch ms, in a transaction. Two write units. */
+  putOf(log: Log, instant: number): DocumentWrite {
+    const entry = { log, dueAt: roundUp(instant, STEP_MS), attempts: 0 };
+    return { Put: { TableName: this.#table.name, Item: this.#itemOf(this.#stamped(entry)) } };
   }
 
   /** One page of due work, earliest first, read eventually consistent; `after` = the last entry of the page before. */
@@ -98,10 +104,18 @@ export class DueWorkIndex {
   }
 
   async #put(entry: DueWork): Promise<DueWork> {
-    const stamp = Buffer.from(this.#random.bytes(STAMP_BYTES)).toString('base64url');
-    const stamped = { ...entry, stamp };
-    await this.#table.put({ pk: this.#collection, sk: sortKeyOf(entry), ...stamped });
+    const stamped = this.#stamped(entry);
+    await this.#table.put(this.#itemOf(stamped));
     return stamped;
+  }
+
+  #stamped(entry: DueWork): DueWork {
+    const stamp = Buffer.from(this.#random.bytes(STAMP_BYTES)).toString('base64url');
+    return { ...entry, stamp };
+  }
+
+  #itemOf(entry: DueWork): Document {
+    return { pk: this.#collection, sk: sortKeyOf(entry), ...entry };
   }
 }
 

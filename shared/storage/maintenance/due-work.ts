@@ -8,6 +8,7 @@ import { activateDue } from '../scheduling/activate.ts';
 import { logKey } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import { type DueWork, subjectOf } from './due-work-index.ts';
+import { removeIdle } from './idle-entities.ts';
 import { type SweepDependencies, type SweepRun, TRIES_BEFORE_FAULT } from './sweep-run.ts';
 
 /** Entries read at a time. */
@@ -83,7 +84,11 @@ async function workFor(dependencies: SweepDependencies, stored: Log | undefined)
   const { clock, context, entities } = dependencies;
   const { entityId, entityKey, partition, generation, sessionId } = stored;
   const entity = await entities.read(entityKey);
-  if (entity?.id !== entityId || entity.generations.main !== generation) return;
+  if (entity?.id !== entityId) return;
+  // Also after a purge, which does not change whether the entity is checked.
+  const mayBeIdle = partition === 0 && sessionId === undefined;
+  if (mayBeIdle && (await removeIdle(dependencies, entity))) return;
+  if (entity.generations.main !== generation) return;
   // Built from the entity as it is now, since it may have changed.
   const whole = logOf(entity, 'main', partition);
   const log = sessionId === undefined ? whole : logOfSession(whole, sessionId);

@@ -10,8 +10,11 @@ export interface WalkState {
   readonly after?: string;
 }
 
-/** The walks: one in every run, one an hour, one a day. */
-export const WALK_NAMES = ['idle', 'hourly', 'daily'] as const;
+/**
+ * The walks: one an hour, one a day. Earlier versions stored a `daily` walk, which did less than `full`; so a namespace
+ * that they swept is walked at once.
+ */
+export const WALK_NAMES = ['hourly', 'full'] as const;
 /** The name of a walk. */
 export type WalkName = (typeof WALK_NAMES)[number];
 

@@ -34,9 +34,8 @@ export interface SweepDependencies {
 export const RUN_UNTIL_MS = {
   dueWork: 15 * SECOND_MS,
   tombstones: 20 * SECOND_MS,
-  idle: 25 * SECOND_MS,
-  hourly: 32 * SECOND_MS,
-  daily: 40 * SECOND_MS,
+  hourly: 30 * SECOND_MS,
+  full: 40 * SECOND_MS,
 } as const;
 
 /** From this try on, a busy table counts as a failure, too. */

@@ -4,10 +4,11 @@ import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/en
 import { DAY_MS, HOUR_MS } from '../../domain/units.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { restoreNextDueTime } from '../scheduling/next-due.ts';
-import { removeIdle } from './idle-entities.ts';
+import { addIdleCheck } from './idle-entities.ts';
 import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
 import type { SweepDependencies, SweepRun } from './sweep-run.ts';
+import { completeTopicList, listTopic } from './topic-list.ts';
 
 type Visit = (dependencies: SweepDependencies, entity: Entity) => Promise<unknown>;
 
@@ -18,42 +19,38 @@ interface Walk {
   readonly everyMs: number;
   /** Which entities are visited. */
   readonly concerns: (entity: Entity) => boolean;
-  /** Whether a visit may take long enough to end the run. Progress is then stored before it, for 1 write unit. */
-  readonly isLong: boolean;
+  /** What must succeed before the walk goes on to the next entity. */
+  readonly require?: Visit;
   readonly visits: readonly Visit[];
+  /** What is done once all entities were visited. */
+  readonly atEnd?: (dependencies: SweepDependencies) => Promise<void>;
 }
 
 const WALKS: readonly Walk[] = [
-  {
-    name: 'idle',
-    everyMs: 0,
-    concerns: () => true,
-    isLong: false,
-    visits: [removeIdle],
-  },
   {
     // Messages are forwarded at once or by due work; this walk finds those that a crash left.
     name: 'hourly',
     everyMs: HOUR_MS,
     concerns: forwardsAnything,
-    isLong: true,
     visits: [
       (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),
     ],
   },
   {
-    name: 'daily',
+    // Finds what due work does not know: what a crash left, and entities of an earlier version.
+    name: 'full',
     everyMs: DAY_MS,
     concerns: () => true,
-    isLong: true,
-    visits: [resumeAll, addDueTimes, clearOrphans, maintainSessions],
+    require: listTopic,
+    atEnd: completeTopicList,
+    visits: [addIdleCheck, resumeAll, addDueTimes, clearOrphans, maintainSessions],
   },
 ];
 
 /**
  * Does every walk that is due. A walk that does not reach the end in one run continues in the next, after the entity
- * that it visited last. Before a long visit the progress is stored, so that the next run skips an entity whose visit
- * ended this run.
+ * that it visited last. Before a visit the progress is stored, for 1 write unit, so that the next run skips an entity
+ * whose visit ended this run.
  */
 export async function walkEntities(run: SweepRun): Promise<void> {
   for (const walk of WALKS) {
@@ -72,11 +69,13 @@ async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
     if (run.isOver(walk.name)) return;
     const state = { beganAt, after: entity.key };
     if (walk.concerns(entity)) {
-      if (walk.isLong && !(await lease.storeState(walk.name, state))) return;
+      await walk.require?.(dependencies, entity);
+      if (!(await lease.storeState(walk.name, state))) return;
       await visit(run, walk, entity);
     }
     lease.setState(walk.name, state);
   }
+  await walk.atEnd?.(dependencies);
   lease.setState(walk.name, { beganAt });
 }
 

@@ -20,7 +20,7 @@ export const SWEEP: readonly Mutant[] = [
   {
     name: 'a queue with scheduled messages counts as idle',
     room: 'storage',
-    find: 'if (scheduled.blocks.length > 0) return true;',
+    find: 'if (scheduled.blocks.length > 0) return Math.max(nextDueAt, now + CHECKS_APART_MS);',
     replace: '',
     harm: 'A queue is deleted with an acknowledged message in it.',
     needs:

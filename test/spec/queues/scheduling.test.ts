@@ -218,7 +218,7 @@ test('a schedule call with a message without a scheduled time schedules no messa
   assert.deepEqual(await broker.peek('q'), []);
 });
 
-test('the daily walk of the sweep finds a scheduled message that the due-work index does not know', async (t) => {
+test('the full walk of the sweep finds a scheduled message that the due-work index does not know', async (t) => {
   const broker = await startQueue(t);
   const items = new StoredItems(broker);
   t.after(() => items.close());
@@ -238,7 +238,7 @@ test('a scheduled message in a forwarding queue is forwarded in time despite an 
   expectStatus(await broker.createQueue('q', { ForwardTo: 'end' }), 201);
   const items = new StoredItems(broker);
   t.after(() => items.close());
-  // The daily walk over all entities is done.
+  // The full walk over all entities is done.
   await broker.sweep();
   // Such a state is left by a request that arrives after the messages it announced were forwarded.
   await items.expectDue(await items.idOf('q'), broker.clock.now() - 60_000);
