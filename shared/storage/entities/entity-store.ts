@@ -106,7 +106,7 @@ export class DynamoEntityStore implements EntityStore {
     now: number,
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
-    const { table, messagesTable, random, dueWork } = this.#dependencies;
+    const { table, messagesTable, namespace, random, dueWork } = this.#dependencies;
     const location = await this.#locate(key);
     if (location === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
