@@ -5,11 +5,8 @@ import {
   ScanCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import {
-  rulesOf,
-  subscriptionsOf,
-  sweepStateKey,
-} from '../../shared/storage/schema/entity-keys.ts';
+import { rulesOf, subscriptionsOf } from '../../shared/storage/schema/entity-keys.ts';
+import { lastingItems } from './lasting-items.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -96,10 +93,13 @@ export class StoredItems {
     return await this.#count(TABLES.messages, `${id}.`);
   }
 
-  /** The number of items of a namespace that are the sweep's work: no entities, and not the sweep's state. */
+  /** The number of items of a namespace that are the sweep's work: no entities, and none that stay for ever. */
   async ofSweep(): Promise<number> {
-    const state = await this.#count(TABLES.entities, sweepStateKey(this.#namespace).pk);
-    return (await this.#count(TABLES.entities, `${this.#namespace}/`)) - state;
+    let count = await this.#count(TABLES.entities, `${this.#namespace}/`);
+    for (const { pk } of lastingItems(this.#namespace)) {
+      count -= await this.#count(TABLES.entities, pk);
+    }
+    return count;
   }
 
   /** All items of the namespace in the messages table. */

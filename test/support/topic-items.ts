@@ -1,10 +1,5 @@
 import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import {
-  ALL_TOPICS_LISTED,
-  quotaCountsKey,
-  sweepStateKey,
-  topicListEntry,
-} from '../../shared/storage/schema/entity-keys.ts';
+import { lastingItems } from './lasting-items.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -37,14 +32,11 @@ export class TopicItems {
 
   /** The number of items of the namespace for entities, rules, and pending work of the sweep. */
   async ofNamespace(): Promise<number> {
-    const kept = [
-      sweepStateKey(this.#namespace),
-      quotaCountsKey(this.#namespace),
-      topicListEntry(this.#namespace, ALL_TOPICS_LISTED),
-    ];
+    const lasting = lastingItems(this.#namespace);
+    const isLasting = ({ pk, sk }: Item) =>
+      lasting.some((one) => one.pk === pk?.S && one.sk === sk?.S);
     const items = await this.#scan(TABLES.entities, this.#namespace);
-    return items.filter(({ pk, sk }) => !kept.some((one) => one.pk === pk?.S && one.sk === sk?.S))
-      .length;
+    return items.filter((item) => !isLasting(item)).length;
   }
 
   async #scan(table: string, prefix: string): Promise<readonly Item[]> {
