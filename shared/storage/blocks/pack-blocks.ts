@@ -151,7 +151,10 @@ function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
 
-/** Slots per block where blocks of several logs are cut alike (semantics T11). */
+/**
+ * Slots per block where blocks of several logs are cut alike (semantics T11). With times to live of their own, fewer
+ * would stay within one unit while all are locked, but a further block in each log costs more (docs/decisions/0001).
+ */
 export const SLOTS_PER_BLOCK = 34;
 
 const LOCKED: Slot = {
