@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { NamespaceKeys } from '../auth/namespace-keys.ts';
-import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
+import type { RootKeySource } from '../auth/root-key.ts';
+import { rootKeys } from '../auth/root-rules.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
@@ -13,7 +13,6 @@ import type { Log } from '../domain/blocks/log.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
@@ -111,8 +110,6 @@ const { scansOfLog: SCANS } = BUDGETS;
  * process schedules.
  */
 const DUE_KNOWN_MS = 1000;
-/** The rule that every namespace has (semantics K5). */
-const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /**
  * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
@@ -270,33 +267,4 @@ async function isCurrent(
 ): Promise<boolean> {
   const entity = await entities.read(entityKey);
   return entity?.id === entityId && entity.generations[subQueue] === generation;
-}
-
-function rootKeys(rootKey: NamespaceSettings['rootKey']): NamespaceKeys {
-  if (typeof rootKey === 'string') {
-    const rules = rootRules({ primary: rootKey, secondary: rootKey });
-    return { rules: async () => rules };
-  }
-  return {
-    rules: async () => rootRules(await rootKey.current()),
-    changedFrom: async ([tried]) => {
-      if (tried === undefined) return undefined;
-      const { primaryKey: primary, secondaryKey: secondary } = tried;
-      const changed = await rootKey.changedFrom({ primary, secondary });
-      return changed && rootRules(changed);
-    },
-  };
-}
-
-function rootRules({ primary, secondary }: RootKeys): readonly AuthorizationRule[] {
-  return [
-    {
-      keyName: ROOT_KEY_NAME,
-      primaryKey: primary,
-      secondaryKey: secondary,
-      rights: ['Manage', 'Send', 'Listen'],
-      createdAt: 0,
-      modifiedAt: 0,
-    },
-  ];
 }

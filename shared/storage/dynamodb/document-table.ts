@@ -82,15 +82,16 @@ export class DocumentTable {
   /** Up to 100 documents by key, in any order, strongly consistent; those that do not exist are left out. */
   async getMany(keys: readonly ItemKey[]): Promise<readonly Document[]> {
     const found: Document[] = [];
-    let pending: Document[] = keys.map((key) => ({ ...key }));
-    for (let tries = 0; pending.length > 0; tries++) {
+    let wanted: Document[] = keys.map((key) => ({ ...key }));
+    for (let tries = 0; wanted.length > 0; tries++) {
       await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
-      const RequestItems = { [this.name]: { Keys: pending, ConsistentRead: true } };
-      const answer = await this.#requests.read({ consistent: true, items: pending.length }, () =>
+      const RequestItems = { [this.name]: { Keys: wanted, ConsistentRead: true } };
+      const answer = await this.#requests.read({ consistent: true, items: wanted.length }, () =>
         this.#client.send(new BatchGetCommand({ RequestItems, ReturnConsumedCapacity: TOTAL })),
       );
       found.push(...(answer.Responses?.[this.name] ?? []));
-      pending = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
+      // The service leaves keys for a later request if the answer would be too large.
+      wanted = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
     }
     return found;
   }
