@@ -7,7 +7,8 @@ const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';
 const LONG_LOCKS = '<LockDuration>PT5M</LockDuration>';
 const TOKEN_MS = 24 * 60 * 60 * 1000;
 
-interface Call {
+/** A call to a broker. */
+export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body?: string | Buffer;
@@ -82,7 +83,7 @@ export class BenchClient {
 
   /** Makes a call whose status the caller checks. */
   async ask(method: string, path: string): Promise<Answer> {
-    return await this.#exchange({ method, path });
+    return await this.exchange({ method, path });
   }
 
   /** Creates a topic that does not fill up during any measurement. */
@@ -159,12 +160,13 @@ export class BenchClient {
   }
 
   async #call(expected: number | readonly number[], call: Call): Promise<Answer> {
-    const answer = await this.#exchange(call);
+    const answer = await this.exchange(call);
     if ([expected].flat().includes(answer.status)) return answer;
     throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${answer.bytes}`);
   }
 
-  #exchange({ method, path, body = '', contentType }: Call): Promise<Answer> {
+  /** Makes one call. */
+  protected exchange({ method, path, body = '', contentType }: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const bytes = Buffer.from(body);
       const asked = request({

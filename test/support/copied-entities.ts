@@ -7,7 +7,7 @@ import { chunks } from '../../shared/storage/dynamodb/chunks.ts';
 import type { Item } from '../../shared/storage/dynamodb/table.ts';
 import { topLevelKey } from '../../shared/storage/schema/entity-keys.ts';
 import { headerKey } from '../../shared/storage/schema/message-keys.ts';
-import { TABLES } from './start-broker.ts';
+import type { TableNames } from '../../shared/storage/schema/tables.ts';
 
 const BATCH_ITEMS = 25;
 
@@ -19,15 +19,16 @@ export async function copyEntity(
   namespace: string,
   of: string,
   names: readonly string[],
+  tables: TableNames,
 ): Promise<void> {
   const { pk, sk } = topLevelKey(namespace, of);
   const { Item } = await client.send(
-    new GetItemCommand({ TableName: TABLES.entities, Key: { pk: { S: pk }, sk: { S: sk } } }),
+    new GetItemCommand({ TableName: tables.entities, Key: { pk: { S: pk }, sk: { S: sk } } }),
   );
   if (Item === undefined) throw new Error(`'${of}' does not exist.`);
   const copies = names.map((name, i) => copyOf(Item, namespace, name, i));
-  await putAll(client, TABLES.entities, copies);
-  await putAll(client, TABLES.messages, copies.map(headerOf));
+  await putAll(client, tables.entities, copies);
+  await putAll(client, tables.messages, copies.map(headerOf));
 }
 
 async function putAll(client: DynamoDBClient, table: string, items: readonly Item[]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { copyEntity } from '../../support/copied-entities.ts';
-import { engineClient, startBroker } from '../../support/start-broker.ts';
+import { engineClient, startBroker, TABLES } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 const MANY = 400;
@@ -13,7 +13,7 @@ async function startFull(t: TestContext, queues: number) {
   t.after(() => client.destroy());
   expectStatus(await broker.createQueue('m'), 201);
   const names = Array.from({ length: queues }, (_, i) => `n${String(i).padStart(4, '0')}`);
-  await copyEntity(client, broker.namespace, 'm', names);
+  await copyEntity(client, broker.namespace, 'm', names, TABLES);
   return { broker, names };
 }
 
