@@ -68,7 +68,7 @@ function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2):
   const { authorizer } = requestContext as { readonly authorizer?: EventAuthorizer | null };
   if (!authorizer?.iam?.userArn) {
     throw new Error(
-      `IAM did not authorize the caller: the route ${routeKey} or the function URL has no IAM authorizer.`,
+      `IAM did not authorize the caller: the route ${routeKey} has no IAM authorizer.`,
     );
   }
 }
