@@ -108,9 +108,9 @@ const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName
 
 /**
  * Reads the settings of the chosen stage from the CDK context: `stage` names it (`-c stage=prod`), and `stages` in
- * cdk.json has the values that differ from the defaults. `-c access=iam`, `-c tier=Basic`, `-c endpoint=functionUrl` and
- * `-c amqp='{"certificateArn": …}'` override both. `foreign` = the user's context for all projects, in which unknown
- * keys are ignored. Throws SettingsError with a sentence for each fault.
+ * cdk.json has the values that differ from the defaults. `-c tier=Basic`, `-c access=iam`, `-c endpoint=functionUrl`
+ * and `-c amqp='{"certificateArn": …}'` override both. `foreign` = the user's context for all projects, in which
+ * unknown keys are ignored. Throws SettingsError with a sentence for each fault.
  */
 export function readStageSettings(context: Context, foreign: Context = {}): StageSettings {
   const faults = unknownKeys(context, foreign);

@@ -36,12 +36,15 @@ function platformLine(type: string, record: object) {
   return { time: '2026-07-09T06:05:50.581Z', type, record: { requestId, ...record } };
 }
 
-/** Lambda's levels, and its own lines about one call from a cold start on: the documented mapping of events to levels. */
+/** The levels of Lambda's own lines. */
 const LEVELS = ['debug', 'info', 'warn'] as const;
 type Level = (typeof LEVELS)[number];
 const ifGood = (status: string, level: Level) => (status === 'success' ? level : 'warn');
 
-/** What Lambda writes at a level about a call whose start and end had these outcomes. */
+/**
+ * What Lambda writes at a level about a call from a cold start on, whose start and end had these outcomes. AWS
+ * documents the level of each event under "System log level event mapping".
+ */
 function platformLines(level: Level, { init, call }: { init: string; call: string }) {
   const all: readonly (readonly [Level, object])[] = [
     ['debug', platformLine('platform.initStart', { phase: 'init' })],

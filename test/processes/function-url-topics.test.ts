@@ -2,7 +2,7 @@ import { registerSpecs } from '../support/spec-modes.ts';
 
 /** Runs the specs of topics, sessions and transactions behind a function URL; see function-url-queues.test.ts. */
 
-const USUAL = ['session-ids', 'topic-sends'] as const;
+const USUAL = ['session-ids'] as const;
 
 const SPECS = {
   'forward-chain': () => import('../spec/forwarding/forward-chain.test.ts'),
@@ -12,7 +12,6 @@ const SPECS = {
   'forward-topics': () => import('../spec/forwarding/forward-topics.test.ts'),
   'transfer-dead-letters': () => import('../spec/forwarding/transfer-dead-letters.test.ts'),
   'session-accept': () => import('../spec/sessions/session-accept.test.ts'),
-  'session-budgets': () => import('../spec/sessions/session-budgets.test.ts'),
   'session-dead-letters': () => import('../spec/sessions/session-dead-letters.test.ts'),
   'session-deferral': () => import('../spec/sessions/session-deferral.test.ts'),
   'session-ids': () => import('../spec/sessions/session-ids.test.ts'),
@@ -24,15 +23,7 @@ const SPECS = {
   'session-refusals': () => import('../spec/sessions/session-refusals.test.ts'),
   'session-scheduling': () => import('../spec/sessions/session-scheduling.test.ts'),
   'session-state': () => import('../spec/sessions/session-state.test.ts'),
-  'session-unheard-claims': () => import('../spec/sessions/session-unheard-claims.test.ts'),
-  'sweep-clears': () => import('../spec/sweep/sweep-clears.test.ts'),
-  'sweep-due-work': () => import('../spec/sweep/sweep-due-work.test.ts'),
-  'sweep-lease': () => import('../spec/sweep/sweep-lease.test.ts'),
-  'sweep-walks': () => import('../spec/sweep/sweep-walks.test.ts'),
-  sweep: () => import('../spec/sweep/sweep.test.ts'),
   'fan-out-bodies': () => import('../spec/topics/fan-out-bodies.test.ts'),
-  'fan-out-crash': () => import('../spec/topics/fan-out-crash.test.ts'),
-  'fan-out-stalls': () => import('../spec/topics/fan-out-stalls.test.ts'),
   'fan-out': () => import('../spec/topics/fan-out.test.ts'),
   'rule-copies': () => import('../spec/topics/rule-copies.test.ts'),
   'rule-failures': () => import('../spec/topics/rule-failures.test.ts'),
@@ -42,10 +33,8 @@ const SPECS = {
   'topic-scheduling': () => import('../spec/topics/topic-scheduling.test.ts'),
   'topic-sends': () => import('../spec/topics/topic-sends.test.ts'),
   'topic-time-to-live': () => import('../spec/topics/topic-time-to-live.test.ts'),
-  'transaction-budgets': () => import('../spec/transactions/transaction-budgets.test.ts'),
   'transaction-ids': () => import('../spec/transactions/transaction-ids.test.ts'),
   'transaction-partitions': () => import('../spec/transactions/transaction-partitions.test.ts'),
-  'transaction-races': () => import('../spec/transactions/transaction-races.test.ts'),
   'transaction-refusals': () => import('../spec/transactions/transaction-refusals.test.ts'),
   'transaction-rights': () => import('../spec/transactions/transaction-rights.test.ts'),
   'transaction-sends': () => import('../spec/transactions/transaction-sends.test.ts'),

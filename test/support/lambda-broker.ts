@@ -29,8 +29,8 @@ export interface LambdaBroker {
 }
 
 /**
- * A namespace whose requests go through the Lambda adapter: each request is an event of API Gateway, or of a function URL
- * in that mode of `registerSpecs`, and each response is the result of the function.
+ * A namespace whose requests go through the Lambda adapter: each request is an event of API Gateway, or of a function
+ * URL in that mode of `registerSpecs`, and each response is the result of the function.
  */
 export async function startLambdaBroker(
   t: TestContext,

@@ -13,7 +13,8 @@ type AccessDependencies = Pick<
 
 /**
  * A request that AWS let through because IAM allows it to its caller: API Gateway for this method on this path, a
- * function URL for all methods and paths. Only the function's handler creates one, so no content of a request can claim this right.
+ * function URL for all methods and paths. Only the function's handler creates one, so no content of a request can
+ * claim this right.
  */
 export class IamRequest extends Request {
   readonly #evaluatedPath: string | undefined;
