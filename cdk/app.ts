@@ -10,8 +10,10 @@ try {
   const app = new App();
   const settings = readStageSettings(app.node.getAllContext(), contextOfPerson());
   new BrokerStack(app, `dynabus-${settings.stage}`, settings);
-  const { stage, tier, access, keepData } = settings;
-  console.error(`Stage '${stage}': tier ${tier}, access ${access}, keepData ${keepData}.`);
+  const { stage, tier, access, endpoint, keepData } = settings;
+  console.error(
+    `Stage '${stage}': tier ${tier}, access ${access}, endpoint ${endpoint}, keepData ${keepData}.`,
+  );
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   // A person typed the settings; a stack trace would hide the sentences that say what is wrong.

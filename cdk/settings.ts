@@ -1,14 +1,17 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
-import { TIERS } from '../shared/app/variables.ts';
+import { ENDPOINTS, TIERS } from '../shared/app/variables.ts';
 import { ACCESS_KINDS } from '../shared/auth/access-kinds.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { amqpSettings } from './amqp-settings.ts';
+import { issuesOfFunctionUrl } from './function-url-settings.ts';
 import { correction, faultsOf, nearestOf, SettingsError, shown } from './setting-faults.ts';
 import { flag, listed, oneOf, rate, section, text, whole } from './setting-values.ts';
 
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;
+
+const PLATFORM_LOG_LEVELS = ['warn', 'info', 'debug'] as const;
 
 /** The settings of a stage. The defaults suit production. */
 const stageSettingsShape = section({
@@ -25,9 +28,14 @@ const stageSettingsShape = section({
   tier: oneOf(TIERS).default('Standard'),
   /**
    * How callers are authorized: `sas`, tokens signed with keys of the namespace and its entities; or `iam`, AWS
-   * policies on method and path, without any keys.
+   * policies, without any keys: on method and path, or with a function URL on the namespace as a whole.
    */
   access: oneOf(ACCESS_KINDS).default('sas'),
+  /**
+   * What receives requests over HTTP: `apiGateway`, an HTTP API in front of a function for each kind of operation; or
+   * `functionUrl`, the URL of one function, which costs less and cannot throttle, log or route.
+   */
+  endpoint: oneOf(ENDPOINTS).default('apiGateway'),
   /** Whether tables and root key outlive the stack, and the tables have deletion protection. */
   keepData: flag().default(true),
   pointInTimeRecovery: flag().default(true),
@@ -42,7 +50,7 @@ const stageSettingsShape = section({
     manage: memoryMb(1024),
     sweep: memoryMb(512),
   }).prefault({}),
-  /** Reserved concurrent executions by function, which are also its maximum. */
+  /** Reserved concurrent executions by function, which are also its maximum, and all that bounds a function URL. */
   reservedConcurrency: section({
     send: whole(1, 10_000).optional(),
     receive: whole(1, 10_000).optional(),
@@ -60,6 +68,13 @@ const stageSettingsShape = section({
   throttle: rate(BUDGETS.process.requests),
   /** Whether each request, and each connection and link of the gateway, is logged. */
   accessLogs: flag().default(false),
+  /**
+   * The least level of the lines that Lambda itself writes. `warn` has the reports of calls that failed or timed out,
+   * which an alarm counts; `info` adds two lines for each call.
+   */
+  platformLogs: oneOf(PLATFORM_LOG_LEVELS).default('warn'),
+  /** Whether X-Ray traces the functions. */
+  tracing: flag().default(false),
   /** The SNS topic for alarms; absent = alarms only show in the console. */
   alarmTopicArn: text(
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
@@ -85,7 +100,7 @@ export type StageSettings = z.infer<typeof stageSettings>;
 type Context = Readonly<Record<string, unknown>>;
 
 /** Settings that `-c` accepts for any stage; they override cdk.json. */
-const ANY_STAGE = ['tier', 'access', 'amqp'] as const;
+const ANY_STAGE = ['tier', 'access', 'endpoint', 'amqp'] as const;
 const CONTEXT_KEYS = ['stage', 'stages', ...ANY_STAGE] as const;
 /** Context keys of CDK itself: feature flags, lookups and notes of its command line. */
 const KEY_OF_CDK = /[:/@]|^cdk-|^cli-telemetry$|^acknowledged-issue-numbers$/;
@@ -93,9 +108,9 @@ const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName
 
 /**
  * Reads the settings of the chosen stage from the CDK context: `stage` names it (`-c stage=prod`), and `stages` in
- * cdk.json has the values that differ from the defaults. `-c access=iam`, `-c tier=Basic` and
- * `-c amqp='{"certificateArn": …}'` override both. `foreign` = the user's context for all projects, in which unknown
- * keys are ignored. Throws SettingsError with a sentence for each fault.
+ * cdk.json has the values that differ from the defaults. `-c tier=Basic`, `-c access=iam`, `-c endpoint=functionUrl`
+ * and `-c amqp='{"certificateArn": …}'` override both. `foreign` = the user's context for all projects, in which
+ * unknown keys are ignored. Throws SettingsError with a sentence for each fault.
  */
 export function readStageSettings(context: Context, foreign: Context = {}): StageSettings {
   const faults = unknownKeys(context, foreign);
@@ -111,24 +126,24 @@ export function readStageSettings(context: Context, foreign: Context = {}): Stag
 
 function readStage(context: Context): StageSettings {
   const { stage, chosen } = chooseStage(context);
-  const { amqp, tier, access } = context;
-  const parsed = stageSettings.safeParse(
-    {
-      namespace: `dynabus-${stage}`,
-      ...chosen,
-      ...(tier !== undefined && { tier }),
-      ...(access !== undefined && { access }),
-      ...(amqp !== undefined && { amqp: readAmqp(amqp) }),
-      stage,
-    },
-    { reportInput: true },
-  );
-  if (parsed.success) return parsed.data;
+  const { amqp, tier, access, endpoint } = context;
+  const given = {
+    namespace: `dynabus-${stage}`,
+    ...chosen,
+    ...(tier !== undefined && { tier }),
+    ...(access !== undefined && { access }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(amqp !== undefined && { amqp: readAmqp(amqp) }),
+    stage,
+  };
+  const parsed = stageSettings.safeParse(given, { reportInput: true });
+  const issues = [...(parsed.error?.issues ?? []), ...issuesOfFunctionUrl(given)];
+  if (parsed.success && issues.length === 0) return parsed.data;
   const placeOf = (setting: string) =>
     ANY_STAGE.some((name) => name === setting && context[name] !== undefined)
       ? `-c ${setting}`
       : `stages.${stage} of cdk.json`;
-  throw new SettingsError(faultsOf(stageSettings, parsed.error.issues, { stage, placeOf }));
+  throw new SettingsError(faultsOf(stageSettings, issues, { stage, placeOf }));
 }
 
 function chooseStage({ stage, stages = {} }: Context) {

@@ -1,5 +1,4 @@
 import { Duration } from 'aws-cdk-lib';
-import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import {
   Alarm,
   type AlarmProps,
@@ -12,21 +11,20 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
-import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerTables } from './broker-tables.ts';
+import type { BrokerEndpoint } from './endpoint.ts';
 import { countedLines, FAULTS, FAULTS_OF_API_GATEWAY, THROTTLED } from './log-counts.ts';
 
 /** The resources that the alarms watch. */
 export interface AlarmsProps {
-  readonly api: HttpApi;
-  /** The access log of the API, if the stage has one. */
-  readonly accessLog: ILogGroup | undefined;
-  readonly functions: Readonly<Record<FunctionName, BrokerFunction>>;
+  readonly endpoint: BrokerEndpoint;
+  /** The functions that the endpoint calls, by name. */
+  readonly functions: Readonly<Record<string, BrokerFunction>>;
+  readonly sweep: BrokerFunction;
   readonly tables: BrokerTables;
   readonly settings: StageSettings;
 }
@@ -48,7 +46,7 @@ const NEAR_THROTTLE = 0.9;
 
 /**
  * Eight alarms over nine metrics. Each metric costs $0.10 a month, also inside an expression. A single fault raises an
- * alarm, counted in the logs. API Gateway's 5xx count includes the refusals of a busy service, which clients retry, so
+ * alarm, counted in the logs. The endpoint's 5xx count includes the refusals of a busy service, which clients retry, so
  * that metric raises an alarm only by its share of all requests.
  */
 export class Alarms extends Construct {
@@ -65,9 +63,10 @@ export class Alarms extends Construct {
   }
 
   #watchFaults(): void {
-    const { functions, accessLog, settings } = this.#props;
+    const { functions, sweep, settings, endpoint } = this.#props;
+    const { accessLog } = endpoint;
     const metricName = `Faults.${settings.namespace}`;
-    const metrics = Object.entries(functions).map(([name, { logGroup }]) =>
+    const metrics = Object.entries({ ...functions, sweep }).map(([name, { logGroup }]) =>
       countedLines(this, `Faults-${name}`, { logGroup, pattern: FAULTS, metricName }),
     );
     if (accessLog !== undefined) {
@@ -80,12 +79,15 @@ export class Alarms extends Construct {
   }
 
   #watchRequests(): void {
-    const { api } = this.#props;
+    const { endpoint } = this.#props;
     this.#alarm(
       'RequestFailures',
       new MathExpression({
         expression: '100 * failed / requests',
-        usingMetrics: { failed: api.metricServerError(PERIOD), requests: api.metricCount(PERIOD) },
+        usingMetrics: {
+          failed: endpoint.metricServerErrors(PERIOD),
+          requests: endpoint.metricRequests(PERIOD),
+        },
         period: PERIOD.period,
         label: 'Requests answered 5xx, percent',
       }),
@@ -95,11 +97,17 @@ export class Alarms extends Construct {
   }
 
   /**
-   * API Gateway counts 429 with all other 4xx. The access log distinguishes them; without one, the alarm watches
-   * whether the number of requests reaches the rate limit.
+   * Lambda has a metric for the calls that it throttles. API Gateway counts 429 with all other 4xx: its access log
+   * distinguishes them; without one, the alarm watches whether the number of requests reaches the rate limit.
    */
   #watchThrottle(): void {
-    const { api, accessLog, settings } = this.#props;
+    const { endpoint, settings } = this.#props;
+    const { accessLog } = endpoint;
+    const throttles = endpoint.metricThrottles?.(PERIOD);
+    if (throttles !== undefined) {
+      this.#alarm('RequestThrottles', throttles, 'Lambda answered requests with 429.');
+      return;
+    }
     if (accessLog !== undefined) {
       const metricName = `Throttled.${settings.namespace}`;
       const props = { logGroup: accessLog, pattern: THROTTLED, metricName };
@@ -110,7 +118,7 @@ export class Alarms extends Construct {
     const threshold = Math.ceil(NEAR_THROTTLE * 60 * settings.throttle.rate);
     this.#alarm(
       'RequestThrottles',
-      api.metricCount({ period: Duration.minutes(1), statistic: Stats.SUM }),
+      endpoint.metricRequests({ period: Duration.minutes(1), statistic: Stats.SUM }),
       'Requests come about as fast as the throttle of the stage lets pass: some are answered 429.',
       { threshold },
     );
@@ -118,11 +126,11 @@ export class Alarms extends Construct {
 
   /** Watches the number of sweeps. A throttled run is not an invocation; a failed one is, and counts as a fault. */
   #watchSweeps(): void {
-    const { functions, settings } = this.#props;
+    const { sweep, settings } = this.#props;
     const minutes = Math.max(MINUTES, settings.sweepMinutes);
     this.#alarm(
       'MissingSweeps',
-      functions.sweep.metricInvocations({
+      sweep.metricInvocations({
         period: Duration.minutes(minutes),
         statistic: Stats.SUM,
       }),

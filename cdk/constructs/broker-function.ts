@@ -29,7 +29,13 @@ export interface BrokerFunctionProps {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A Lambda function with bundled code, tracing, log retention and an explicit list of rights. */
+const SYSTEM_LOG_LEVELS = {
+  warn: SystemLogLevel.WARN,
+  info: SystemLogLevel.INFO,
+  debug: SystemLogLevel.DEBUG,
+} as const satisfies Record<StageSettings['platformLogs'], SystemLogLevel>;
+
+/** A Lambda function with bundled code, log retention and an explicit list of rights. */
 export class BrokerFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: BrokerFunctionProps) {
     const { name, settings, tables } = props;
@@ -49,12 +55,12 @@ export class BrokerFunction extends LambdaFunction {
       ),
       memorySize: settings.memoryMb[name],
       timeout: props.timeout,
-      tracing: Tracing.ACTIVE,
+      tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      // Alarms count our log lines and Lambda's reports. Lambda treats each of our lines as INFO.
+      // Alarms count our log lines, each of which Lambda treats as INFO.
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      systemLogLevelV2: SystemLogLevel.INFO,
+      systemLogLevelV2: SYSTEM_LOG_LEVELS[settings.platformLogs],
       // A role of its own, because the usual managed policy may write to every log group of the account.
       role: new Role(scope, `${id}Role`, {
         assumedBy: new ServicePrincipal('lambda.amazonaws.com'),

@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   HttpApi,
@@ -9,12 +9,14 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ROUTES } from '../../lambdas/http/routing/route-table.ts';
 import { apiGatewayRoutes } from '../api-gateway-routes.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
+import type { BrokerEndpoint } from './endpoint.ts';
 
 /** The properties of the API. */
 export interface BrokerApiProps {
@@ -26,10 +28,11 @@ export interface BrokerApiProps {
  * The HTTP API in front of the functions. It uses the `$default` stage, which has no path prefix, because the official
  * clients drop the path of an endpoint (semantics G24).
  */
-export class BrokerApi extends Construct {
-  readonly api: HttpApi;
-  /** The access log, if the stage has one. */
+export class BrokerApi extends Construct implements BrokerEndpoint {
+  readonly url: string;
+  readonly invokeArn: string;
   readonly accessLog: LogGroup | undefined;
+  readonly #api: HttpApi;
 
   constructor(scope: Construct, id: string, { functions, settings }: BrokerApiProps) {
     super(scope, id);
@@ -39,7 +42,7 @@ export class BrokerApi extends Construct {
       settle: new HttpLambdaIntegration('Settle', functions.settle),
       manage: new HttpLambdaIntegration('Manage', functions.manage),
     };
-    this.api = new HttpApi(this, 'Api', {
+    this.#api = new HttpApi(this, 'Api', {
       apiName: settings.namespace,
       createDefaultStage: false,
       defaultIntegration: integrations.manage,
@@ -47,7 +50,7 @@ export class BrokerApi extends Construct {
     });
     this.accessLog = settings.accessLogs ? accessLog(this, settings) : undefined;
     new HttpStage(this, 'Stage', {
-      httpApi: this.api,
+      httpApi: this.#api,
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: settings.throttle.rate, burstLimit: settings.throttle.burst },
@@ -55,8 +58,23 @@ export class BrokerApi extends Construct {
     });
     for (const { method, path, function: name } of apiGatewayRoutes(ROUTES)) {
       const methods = [HttpMethod[method]];
-      this.api.addRoutes({ path, methods, integration: integrations[name] });
+      this.#api.addRoutes({ path, methods, integration: integrations[name] });
     }
+    this.url = this.#api.apiEndpoint;
+    // The policies of callers name this ARN with method and path.
+    this.invokeArn = Stack.of(this).formatArn({
+      service: 'execute-api',
+      resource: this.#api.apiId,
+      resourceName: '$default',
+    });
+  }
+
+  metricRequests(options: MetricOptions): Metric {
+    return this.#api.metricCount(options);
+  }
+
+  metricServerErrors(options: MetricOptions): Metric {
+    return this.#api.metricServerError(options);
   }
 }
 

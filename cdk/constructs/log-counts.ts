@@ -15,8 +15,9 @@ const { all, any, stringValue } = FilterPattern;
 export const OWN_FAULTS = stringValue('$.level', '=', 'error');
 
 /**
- * A fault of ours, or a failed call of a function. Lambda reports each call, so a function that timed out or crashed,
- * and could not log anything itself, is counted too.
+ * A fault of ours, or a failed call of a function. Lambda reports a call that timed out, ran out of memory or crashed,
+ * also while it started, although the function itself could not log anything. Lambda writes such a report at WARN and
+ * that of a good call at INFO, so this counts the same at each level of `platformLogs`.
  */
 export const FAULTS = any(
   OWN_FAULTS,

@@ -1,5 +1,4 @@
 import { CfnOutput, Duration, type Environment, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { VARIABLES } from '../../shared/app/variables.ts';
@@ -7,12 +6,17 @@ import { Alarms } from '../constructs/alarms.ts';
 import { AmqpGateway } from '../constructs/amqp-gateway.ts';
 import { BrokerFunction } from '../constructs/broker-function.ts';
 import { BrokerTables } from '../constructs/broker-tables.ts';
+import type { BrokerEndpoint } from '../constructs/endpoint.ts';
+import { BrokerUrl } from '../constructs/function-url.ts';
 import { BrokerApi } from '../constructs/http-api.ts';
 import { SWEEP_TIMEOUT, scheduleSweep } from '../constructs/sweeping.ts';
 import { SettingsError } from '../setting-faults.ts';
 import type { StageSettings } from '../settings.ts';
 
-/** API Gateway times out after 30 s; a function that ran longer would cost money without an answer. */
+/**
+ * API Gateway times out after 30 s; a function that ran longer would cost money without an answer. Behind a function
+ * URL it is the same, so that an operation may take as long with either.
+ */
 const HTTP_TIMEOUT = Duration.seconds(29);
 
 /** A complete broker with one namespace. */
@@ -31,12 +35,8 @@ export class BrokerStack extends Stack {
     this.#tables = new BrokerTables(this, 'Tables', settings);
     this.#rootKey = settings.access === 'sas' ? rootKey(this, settings) : undefined;
 
-    const functions = {
-      send: this.#httpFunction('send', 'Send', 'Sends messages to one-segment entities'),
-      receive: this.#httpFunction('receive', 'Receive', 'Receives from one-segment entities'),
-      settle: this.#httpFunction('settle', 'Settle', 'Settles messages of one-segment entities'),
-      manage: this.#httpFunction('manage', 'Manage', 'Management, and all paths without a route'),
-    };
+    const { functions, endpoint } =
+      settings.endpoint === 'functionUrl' ? this.#functionUrl() : this.#httpApi();
     const sweep = new BrokerFunction(this, 'Sweep', {
       name: 'sweep',
       description: 'The sweep: due messages, dead letters, forwards, idle entities, leftovers',
@@ -46,16 +46,28 @@ export class BrokerStack extends Stack {
       environment: { [VARIABLES.namespace]: settings.namespace },
     });
     scheduleSweep(this, sweep, settings);
-    const { api, accessLog } = new BrokerApi(this, 'Http', { functions, settings });
-    new Alarms(this, 'Alarms', {
-      api,
-      accessLog,
-      functions: { ...functions, sweep },
-      tables: this.#tables,
-      settings,
-    });
-    this.#output(api);
+    new Alarms(this, 'Alarms', { endpoint, functions, sweep, tables: this.#tables, settings });
+    this.#output(endpoint);
     this.#serveAmqp();
+  }
+
+  /** An HTTP API in front of four functions. */
+  #httpApi() {
+    const functions = {
+      send: this.#httpFunction('send', 'Send', 'Sends messages to one-segment entities'),
+      receive: this.#httpFunction('receive', 'Receive', 'Receives from one-segment entities'),
+      settle: this.#httpFunction('settle', 'Settle', 'Settles messages of one-segment entities'),
+      manage: this.#httpFunction('manage', 'Manage', 'Management, and all paths without a route'),
+    };
+    const endpoint = new BrokerApi(this, 'Http', { functions, settings: this.#settings });
+    return { functions, endpoint };
+  }
+
+  /** A function URL of one function. */
+  #functionUrl() {
+    const manage = this.#httpFunction('manage', 'Manage', 'All requests of clients');
+    const endpoint = new BrokerUrl(manage, this.#settings);
+    return { functions: { manage }, endpoint };
   }
 
   /** Adds the AMQP gateway if the stage has its settings; it costs money while idle. */
@@ -86,6 +98,7 @@ export class BrokerStack extends Stack {
       environment: {
         [VARIABLES.namespace]: this.#settings.namespace,
         [VARIABLES.tier]: this.#settings.tier,
+        ...(this.#settings.endpoint === 'functionUrl' && { [VARIABLES.endpoint]: 'functionUrl' }),
         ...(this.#rootKey === undefined
           ? { [VARIABLES.access]: 'iam' }
           : { [VARIABLES.rootKeySecret]: this.#rootKey.secretArn }),
@@ -98,16 +111,10 @@ export class BrokerStack extends Stack {
     return handler;
   }
 
-  #output(api: HttpApi): void {
-    new CfnOutput(this, 'Endpoint', { value: api.apiEndpoint });
+  #output({ url, invokeArn }: BrokerEndpoint): void {
+    new CfnOutput(this, 'Endpoint', { value: url });
     if (this.#rootKey === undefined) {
-      // The policies of callers name this ARN with method and path.
-      const value = this.formatArn({
-        service: 'execute-api',
-        resource: api.apiId,
-        resourceName: '$default',
-      });
-      new CfnOutput(this, 'InvokeArn', { value });
+      new CfnOutput(this, 'InvokeArn', { value: invokeArn });
     } else {
       new CfnOutput(this, 'RootKeySecretName', { value: this.#rootKey.secretName });
     }

@@ -4,11 +4,14 @@ import type {
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
-import { type Environment, readAccess } from '../../shared/app/settings.ts';
+import { type Environment, readAccess, readEndpoint } from '../../shared/app/settings.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { IamRequest } from './routing/access.ts';
 
-/** The IAM authorizer of an event. Every field may be absent: someone may have removed the authorizer of a route. */
+/**
+ * The IAM authorizer of an event. Every field may be absent: someone may have removed the authorizer of a route or
+ * function URL.
+ */
 interface EventAuthorizer {
   readonly iam?: Partial<
     APIGatewayProxyEventV2WithIAMAuthorizer['requestContext']['authorizer']['iam']
@@ -27,8 +30,8 @@ export interface HttpApp {
 export const FINISH_MS_MAX = 1000;
 
 /**
- * Adapts an app to the events of an API Gateway HTTP API, format 2.0. `finish` resolves when the background
- * work is done; the handler waits up to FINISH_MS_MAX for it, because Lambda freezes a function after its
+ * Adapts an app to the events of an API Gateway HTTP API or of a function URL, format 2.0. `finish` resolves when the
+ * background work is done; the handler waits up to FINISH_MS_MAX for it, because Lambda freezes a function after its
  * response. This is not Hono's adapter, because that one changes bytes: of bodies without a content type and
  * of headers beyond ASCII. With access=iam the handler throws an Error where the event has no IAM caller.
  */
@@ -39,9 +42,14 @@ export function httpHandler(
   scheduler: Scheduler = realScheduler,
 ) {
   const byIam = readAccess(environment) === 'iam';
+  const byUrl = readEndpoint(environment) === 'functionUrl';
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     if (byIam) requireIamCaller(event);
-    const response = await app.fetch(toRequest(event, byIam));
+    const { url, init } = toRequest(event);
+    const request = byIam
+      ? new IamRequest(url, init, byUrl ? undefined : event.rawPath)
+      : new Request(url, init);
+    const response = await app.fetch(request);
     const [result] = await Promise.all([toResult(response), withinBound(finish(), scheduler)]);
     return result;
   };
@@ -65,7 +73,7 @@ function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2):
   }
 }
 
-function toRequest(event: APIGatewayProxyEventV2, byIam: boolean): Request {
+function toRequest(event: APIGatewayProxyEventV2): { url: URL; init: RequestInit } {
   const { domainName, http } = event.requestContext;
   const path = encodePath(event.rawPath);
   const query = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
@@ -76,7 +84,7 @@ function toRequest(event: APIGatewayProxyEventV2, byIam: boolean): Request {
     headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
     body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,
   };
-  return byIam ? new IamRequest(url, init, event.rawPath) : new Request(url, init);
+  return { url, init };
 }
 
 /** A segment `.` or `..`, with one adjacent slash. */
@@ -84,8 +92,9 @@ const DOT_SEGMENT = /(?<=\/)((?:\.|%2e){1,2})\/|(?<=.)\/(?=(?:\.|%2e){1,2}$)/gi;
 
 /**
  * Percent-encodes a path again: HTTP APIs decode it, although the field is called `rawPath`. Characters that
- * a path cannot contain are encoded; escapes that are still there stay. A segment `..` can only come from an
- * encoded name, `a%2F..%2Fb`, so its slash is encoded: as a segment it would lead to another entity.
+ * a path cannot contain are encoded. Escapes that are still there stay, so the path of a function URL, which is not
+ * decoded, stays as it is. Of a segment `..` the slash is encoded, because as a segment it would lead to another
+ * entity: API Gateway decodes the name `a%2F..%2Fb`, and no client writes such a segment on purpose.
  */
 function encodePath(path: string): string {
   return encodeURI(path.replace(/\p{Surrogate}/gu, '\ufffd'))

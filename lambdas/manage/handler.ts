@@ -4,7 +4,10 @@ import { compose } from '../http/compose.ts';
 import { httpHandler } from '../http/lambda.ts';
 import { startFunction } from '../http/start-function.ts';
 
-/** Serves the requests that API Gateway routes to no other function: management, paths of many segments. */
+/**
+ * Serves every route: the requests that API Gateway routes to no other function, such as management and paths of many
+ * segments, or all requests to a function URL.
+ */
 export const handler = startFunction(() => {
   const namespace = compose(functionSettings(process.env), ONE_AT_A_TIME);
   return httpHandler(namespace.app, () => namespace.idle());

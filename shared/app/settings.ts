@@ -1,7 +1,7 @@
 import { ACCESS_KINDS, type AccessKind } from '../auth/access-kinds.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
-import { TIERS, VARIABLES } from './variables.ts';
+import { ENDPOINTS, TIERS, VARIABLES } from './variables.ts';
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,11 +34,12 @@ export function readNamespace(environment: Environment): string {
  * value.
  */
 export function readAccess(environment: Environment): AccessKind {
-  const value = environment[VARIABLES.access] ?? 'sas';
-  const kind = ACCESS_KINDS.find((each) => each === value);
-  if (kind === undefined)
-    throw new Error(`The variable ${VARIABLES.access} has an unknown value: ${value}`);
-  return kind;
+  return oneOf(environment, VARIABLES.access, ACCESS_KINDS, 'sas');
+}
+
+/** Reads what passes requests on to a function; default: API Gateway. Throws Error for an unknown value. */
+export function readEndpoint(environment: Environment): (typeof ENDPOINTS)[number] {
+  return oneOf(environment, VARIABLES.endpoint, ENDPOINTS, 'apiGateway');
 }
 
 /** Reads the settings of a process that serves HTTP. Throws Error where one is missing or invalid. */
@@ -56,11 +57,20 @@ export function readHttpSettings(environment: Environment): HttpSettings {
 
 /** Reads the tier of the namespace; default: Standard. */
 function readTier(environment: Environment): Tier {
-  const value = environment[VARIABLES.tier] ?? 'Standard';
-  const tier = TIERS.find((each) => each === value);
-  if (tier === undefined)
-    throw new Error(`The variable ${VARIABLES.tier} has an unknown value: ${value}`);
-  return tier;
+  return oneOf(environment, VARIABLES.tier, TIERS, 'Standard');
+}
+
+/** Reads a variable that is one of a few words. Throws Error for any other word. */
+function oneOf<Word extends string>(
+  environment: Environment,
+  name: string,
+  words: readonly Word[],
+  standard: Word,
+): Word {
+  const value = environment[name] ?? standard;
+  const word = words.find((each) => each === value);
+  if (word === undefined) throw new Error(`The variable ${name} has an unknown value: ${value}`);
+  return word;
 }
 
 /** Reads a required variable. A process without it must not start, because it would respond incorrectly. */

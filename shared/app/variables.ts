@@ -9,6 +9,8 @@ export const VARIABLES = {
   tier: 'TIER',
   /** `iam` where IAM authorizes callers; not set where tokens do. */
   access: 'ACCESS',
+  /** `functionUrl` where a function URL calls the function; not set where API Gateway does. */
+  endpoint: 'ENDPOINT',
   /** The ARN of the secret with the root key; the environment never has the key. Not set with access=iam. */
   rootKeySecret: 'ROOT_KEY_SECRET',
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
@@ -16,3 +18,6 @@ export const VARIABLES = {
 
 /** The tiers that a namespace may have, the default first (semantics N15). */
 export const TIERS = ['Standard', 'Basic', 'Premium'] as const;
+
+/** What may receive the requests of a deployment, the default first. */
+export const ENDPOINTS = ['apiGateway', 'functionUrl'] as const;

@@ -38,11 +38,12 @@ test('with IAM there is no key: no secret, no right to read one, no output that 
 
 const QUEUE = entry('QueueDescription');
 
-/** Management behind API Gateway with IAM, and what it answers. */
-function startBehindIam(rootKey = ROOT) {
+/** Management behind API Gateway or a function URL with IAM, and what it answers. */
+function startBehindIam(rootKey = ROOT, endpoint = 'apiGateway') {
   const dependencies = fakeManageDependencies(rootKey);
   const app: HttpApp = combineRoutes(dependencies, manageRoutes(dependencies));
-  const handler = httpHandler(app, async () => {}, { [VARIABLES.access]: 'iam' });
+  const environment = { [VARIABLES.access]: 'iam', [VARIABLES.endpoint]: endpoint };
+  const handler = httpHandler(app, async () => {}, environment);
   return async (method: string, rawPath: string, said: Partial<APIGatewayProxyEventV2> = {}) =>
     handler({
       rawPath,
@@ -100,8 +101,29 @@ test('row 23: a path that stands for another than IAM judged is forbidden, whate
   assert.equal((await call('GET', '/a/b')).statusCode, 200);
 });
 
-test('row 23: a request about which IAM was not asked ends in an error, and an alarm', async () => {
-  const call = startBehindIam();
+test('with a function URL IAM judges no path: each spelling leads to what it says', async () => {
+  const call = startBehindIam(ROOT, 'functionUrl');
+  assert.equal((await call('PUT', '/a/b', { body: QUEUE })).statusCode, 201);
+  for (const path of ['/a/b', '/a%2Fb', '/a%2fb', '/%61/b', '/A/b']) {
+    assert.equal((await call('GET', path)).statusCode, 200, path);
+  }
+  assert.equal((await call('PUT', '/gr%C3%B6%C3%9Fe', { body: QUEUE })).statusCode, 400);
+  for (const path of ['/public/../a/b', '/public/%2e%2e/a/b']) {
+    assert.equal((await call('DELETE', path)).statusCode, 404, path);
+  }
+  for (const path of ['/a/%252Fb', '//a/b', '/a//b']) {
+    assert.equal((await call('DELETE', path)).statusCode, 400, path);
+  }
+  assert.equal((await call('GET', '/a/b')).statusCode, 200);
+});
+
+for (const endpoint of ['apiGateway', 'functionUrl']) {
+  test(`row 23: a request about which IAM was not asked ends in an error, and an alarm: ${endpoint}`, () =>
+    requireAuthorizer(endpoint));
+}
+
+async function requireAuthorizer(endpoint: string): Promise<void> {
+  const call = startBehindIam(ROOT, endpoint);
   const nobody = [undefined, null, { iam: undefined }, { iam: null }, { iam: {} }, { jwt: {} }];
   for (const authorizer of [...nobody, { iam: { userArn: null } }, { iam: { userArn: '' } }]) {
     const requestContext = { authorizer } as unknown;
@@ -110,7 +132,7 @@ test('row 23: a request about which IAM was not asked ends in an error, and an a
       /the route \$default has no IAM authorizer/,
     );
   }
-});
+}
 
 test('without IAM what an event says of a caller does not count', async () => {
   const dependencies = fakeManageDependencies(ROOT);

@@ -10,6 +10,7 @@ import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 const template = synthesize();
 const logged = synthesize({ accessLogs: true });
 const gateway = synthesize({ amqp: AMQP });
+const behindUrl = synthesize({ endpoint: 'functionUrl' });
 const COSTS = readFileSync(new URL('../../docs/cost.md', import.meta.url), 'utf8');
 
 const FUNCTION_LOGS = ['SendLogs', 'ReceiveLogs', 'SettleLogs', 'ManageLogs', 'SweepLogs'];
@@ -24,15 +25,38 @@ function ringingAfter(lines: readonly object[], log = 'SendLogs', of = template)
 
 /** A line of Lambda about a call that has ended, as JSON logging has it. */
 function reportOf(status: string) {
-  return {
-    time: '2026-07-09T06:05:50.581Z',
-    type: 'platform.report',
-    record: {
-      requestId: 'aec7a529-47f9-4090-be01-c9ed91bf83cf',
-      metrics: { durationMs: 29_000, billedDurationMs: 29_000, memorySizeMB: 1024 },
-      status,
-    },
-  };
+  return platformLine('platform.report', {
+    metrics: { durationMs: 29_000, billedDurationMs: 29_000, memorySizeMB: 1024 },
+    status,
+  });
+}
+
+function platformLine(type: string, record: object) {
+  const requestId = 'aec7a529-47f9-4090-be01-c9ed91bf83cf';
+  return { time: '2026-07-09T06:05:50.581Z', type, record: { requestId, ...record } };
+}
+
+/** The levels of Lambda's own lines. */
+const LEVELS = ['debug', 'info', 'warn'] as const;
+type Level = (typeof LEVELS)[number];
+const ifGood = (status: string, level: Level) => (status === 'success' ? level : 'warn');
+
+/**
+ * What Lambda writes at a level about a call from a cold start on, whose start and end had these outcomes. AWS
+ * documents the level of each event under "System log level event mapping".
+ */
+function platformLines(level: Level, { init, call }: { init: string; call: string }) {
+  const all: readonly (readonly [Level, object])[] = [
+    ['debug', platformLine('platform.initStart', { phase: 'init' })],
+    [ifGood(init, 'debug'), platformLine('platform.initRuntimeDone', { status: init })],
+    [ifGood(init, 'debug'), platformLine('platform.initReport', { status: init })],
+    ['info', platformLine('platform.start', { version: '$LATEST' })],
+    [ifGood(call, 'debug'), platformLine('platform.runtimeDone', { status: call })],
+    [ifGood(call, 'info'), reportOf(call)],
+  ];
+  return all
+    .filter(([one]) => LEVELS.indexOf(one) >= LEVELS.indexOf(level))
+    .map(([, line]) => line);
 }
 
 /** A line of the access log of the API as API Gateway would fill it in. */
@@ -99,6 +123,31 @@ test('Faults: a call that timed out, crashed or failed rings by the report of La
   }
 });
 
+test('Faults: at each level of platformLogs a failed call counts once, and a good one never', () => {
+  for (const level of LEVELS) {
+    const at = synthesize({ platformLogs: level });
+    const count = (init: string, call: string) =>
+      countsOf(at, 'ManageLogs', platformLines(level, { init, call }))['Faults.dynabus-test'];
+    assert.deepEqual(count('success', 'success'), [], level);
+    // A time-out; a crash, for instance for want of memory; an error that the handler threw.
+    for (const call of ['timeout', 'error', 'failure']) {
+      assert.deepEqual(count('success', call), [1], `${level} ${call}`);
+    }
+    // A start that failed is tried once more with the first call, which then fails.
+    for (const init of ['error', 'timeout']) {
+      assert.deepEqual(count(init, init), [1], `${level} ${init}`);
+    }
+  }
+  assert.equal(platformLines('warn', { init: 'success', call: 'success' }).length, 0);
+});
+
+test('Faults: behind a function URL the logs of manage and of the sweep are watched', () => {
+  for (const log of ['ManageLogs', 'SweepLogs']) {
+    assert.deepEqual(ringingAfter([reportOf('timeout')], log, behindUrl), ['AlarmsFaults']);
+  }
+  assert.equal(filtersOf(behindUrl).length, 2);
+});
+
 test('Faults: with an access log, a 5xx that API Gateway itself answered rings; refusals of ours do not', () => {
   const own = accessLine(503, 'The IAM role configured on the integration cannot be assumed');
   assert.deepEqual(ringingAfter([own], 'HttpAccessLog', logged), ['AlarmsFaults']);
@@ -135,6 +184,19 @@ test('RequestFailures: a stage with one request in five minutes, which always fa
   assert.deepEqual(ringing(template, { ...SWEPT, ...few }), ['AlarmsRequestFailures']);
   const idle = { '5xx': [1, undefined, undefined], Count: [1, undefined, undefined] };
   assert.deepEqual(ringing(template, { ...SWEPT, ...idle }), []);
+});
+
+test('RequestFailures: behind a function URL its own counts of requests and of 5xx decide', () => {
+  const many = { Url5xxCount: [50, 60, 70], UrlRequestCount: [1000, 1000, 1000] };
+  assert.deepEqual(ringing(behindUrl, { ...SWEPT, ...many }), ['AlarmsRequestFailures']);
+  const few = { Url5xxCount: [40, 40, 40], UrlRequestCount: [1000, 1000, 1000] };
+  assert.deepEqual(ringing(behindUrl, { ...SWEPT, ...few }), []);
+  // CloudWatch may have no value where nothing failed.
+  const none = { Url5xxCount: [undefined], UrlRequestCount: [1000] };
+  assert.deepEqual(ringing(behindUrl, { ...SWEPT, ...none }), []);
+  const watched = alarmsOf(behindUrl).get('AlarmsRequestFailures')?.Metrics ?? [];
+  assert.equal(JSON.stringify(watched).match(/"Namespace":"AWS\/Lambda"/g)?.length, 2);
+  assert.equal(JSON.stringify(watched).match(/"Ref":"Manage[0-9A-F]{8}"/g)?.length, 2);
 });
 
 test('MissingSweeps: rings where no run began for three periods, and not where one did', () => {
@@ -198,8 +260,15 @@ test('RequestThrottles: with an access log, one 429 rings, and no other answer d
   }
 });
 
+test('RequestThrottles: behind a function URL, one call that Lambda throttled rings', () => {
+  const alarm = alarmsOf(behindUrl).get('AlarmsRequestThrottles');
+  assert.match(alarm?.Dimensions?.[0]?.Value.Ref ?? '', /^Manage[0-9A-F]{8}$/);
+  assert.deepEqual(ringing(behindUrl, { ...SWEPT, Throttles: [1] }), ['AlarmsRequestThrottles']);
+  assert.deepEqual(ringing(behindUrl, { ...SWEPT, Throttles: [0], UrlRequestCount: [1e6] }), []);
+});
+
 test('costs: nine metrics are watched, as docs/cost.md says, and one that counts lines has no value while there are none', () => {
-  for (const one of [template, logged]) {
+  for (const one of [template, logged, behindUrl]) {
     const watched = [...alarmsOf(one).values()].map(
       ({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
     );

@@ -60,7 +60,7 @@ test('a task is told what a function behind HTTP is told, and where to listen', 
     'AWS::ECS::TaskDefinition',
   ).values();
   const told = definition?.ContainerDefinitions[0]?.Environment.map(({ Name }) => Name);
-  const { access, ...others } = VARIABLES;
+  const { access, endpoint, ...others } = VARIABLES;
   assert.deepEqual(
     told?.toSorted(),
     [
@@ -70,7 +70,7 @@ test('a task is told what a function behind HTTP is told, and where to listen', 
       'NODE_OPTIONS',
     ].toSorted(),
   );
-  assert.ok(!told?.includes(access));
+  assert.ok(!told?.includes(access) && !told?.includes(endpoint));
 });
 
 test('clients come in by TLS on both ports, and are led to the tasks', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Match } from 'aws-cdk-lib/assertions';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import { LEASE_MS } from '../../shared/storage/maintenance/sweep-lease.ts';
 import { RUN_UNTIL_MS } from '../../shared/storage/maintenance/sweep-run.ts';
@@ -15,15 +16,33 @@ interface FunctionProperties {
 
 const FUNCTION = 'AWS::Lambda::Function';
 
-test('five functions, all made alike: arm64, current Node, traced', () => {
+test('five functions, all made alike: arm64, current Node, no traces, few lines of Lambda itself', () => {
   const template = synthesize();
   template.resourceCountIs(FUNCTION, 5);
   template.allResourcesProperties(FUNCTION, {
     Architectures: ['arm64'],
     Runtime: 'nodejs24.x',
-    TracingConfig: { Mode: 'Active' },
+    TracingConfig: Match.absent(),
     // Alarms count lines that Lambda takes for INFO: a higher level would drop them.
-    LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
+    LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'WARN' },
+  });
+});
+
+test('Lambda logs its own lines at the level that is set, and ours are logged at each', () => {
+  for (const [platformLogs, SystemLogLevel] of [
+    ['warn', 'WARN'],
+    ['info', 'INFO'],
+    ['debug', 'DEBUG'],
+  ]) {
+    synthesize({ platformLogs }).allResourcesProperties(FUNCTION, {
+      LoggingConfig: { ApplicationLogLevel: 'INFO', SystemLogLevel },
+    });
+  }
+});
+
+test('functions are traced if that is set', () => {
+  synthesize({ tracing: true }).allResourcesProperties(FUNCTION, {
+    TracingConfig: { Mode: 'Active' },
   });
 });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
 import { deployedHttpSettings, functionSettings } from '../../shared/app/deployed-settings.ts';
-import { readHttpSettings, readTableNames } from '../../shared/app/settings.ts';
+import { readEndpoint, readHttpSettings, readTableNames } from '../../shared/app/settings.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
 
@@ -44,6 +44,32 @@ test('a path that was decoded on the way keeps its segments', async () => {
   }
 });
 
+test('a path that was not decoded on the way stays as the client wrote it', async () => {
+  const paths = [
+    '/orders/%24deadletterqueue/messages/head',
+    '/eu%2Forders/messages',
+    '/orders/messages/a%20b%3Fc%23d/1',
+    '/orders/messages/%C3%BC100%25/1',
+    '/orders/messages/%2541/1',
+    "/a-b_c.d~e!$&'()*+,;=:@/messages",
+    '/a%5Cb%5B%5D/messages',
+  ];
+  for (const rawPath of paths) {
+    assert.equal(new URL((await arrive({ rawPath })).url).pathname, rawPath);
+  }
+});
+
+test('a query arrives as it was sent, also if a plus sign has become a space on the way', async () => {
+  const queries = {
+    'a=1&a=2&b=c%2Fd%20e&f=%2B': 'a=1&a=2&b=c%2Fd%20e&f=%2B',
+    'a=b+c': 'a=b+c',
+    'a=b c': 'a=b%20c',
+  };
+  for (const [rawQueryString, expected] of Object.entries(queries)) {
+    assert.equal(new URL((await arrive({ rawQueryString })).url).search, `?${expected}`);
+  }
+});
+
 test('row 20: a name with a segment of dots does not become the name of another entity', async () => {
   const paths = {
     '/a/../b': '/a/..%2Fb',
@@ -52,6 +78,8 @@ test('row 20: a name with a segment of dots does not become the name of another 
     '/a/%2E./b': '/a/%2E.%2Fb',
     '/..': '/',
     '/a/..b/.c/d.': '/a/..b/.c/d.',
+    '/a/%2e%2e/b': '/a/%2e%2e%2Fb',
+    '/a%2F..%2Fb': '/a%2F..%2Fb',
   };
   for (const [rawPath, expected] of Object.entries(paths)) {
     assert.equal(new URL((await arrive({ rawPath })).url).pathname, expected);
@@ -157,6 +185,15 @@ test('a function does not start without its settings', () => {
   assert.throws(
     () => readHttpSettings(environment),
     /RECEIVE_WAIT_MS_MAX is not a whole number: 2s/,
+  );
+});
+
+test('API Gateway calls unless a variable says that a function URL does, and an odd word stops the function', () => {
+  assert.equal(readEndpoint({}), 'apiGateway');
+  assert.equal(readEndpoint({ ENDPOINT: 'functionUrl' }), 'functionUrl');
+  assert.throws(
+    () => httpHandler({ fetch: () => new Response() }, async () => {}, { ENDPOINT: 'url' }),
+    /ENDPOINT has an unknown value: url/,
   );
 });
 

@@ -25,11 +25,8 @@ const HOLD = 'BatchGetItem BatchWriteItem DeleteItem GetItem PutItem Query Updat
 const ALL = `${HOLD} ConditionCheckItem`;
 
 const template = synthesize();
-const policies = propertiesById<PolicyProperties>(template, 'AWS::IAM::Policy');
-const withGateway = propertiesById<PolicyProperties>(
-  synthesize({ amqp: AMQP }),
-  'AWS::IAM::Policy',
-);
+const policies = policiesOf({});
+const withGateway = policiesOf({ amqp: AMQP, tracing: true });
 
 test('no policy has a wildcard, except where AWS knows no resource', () => {
   for (const [id, { PolicyDocument }] of withGateway) {
@@ -68,7 +65,6 @@ const RIGHTS = {
 for (const [name, { entities, messages, secret }] of Object.entries(RIGHTS)) {
   test(`${name} has exactly the rights it needs`, () => {
     assert.deepEqual(grantedTo(`${name}Role`), [
-      allow('*', 'xray', 'PutTelemetryRecords PutTraceSegments'),
       allow(`${name}Logs`, 'logs', 'CreateLogStream PutLogEvents'),
       allow('TablesEntities', 'dynamodb', entities),
       allow('TablesMessages', 'dynamodb', messages),
@@ -76,6 +72,24 @@ for (const [name, { entities, messages, secret }] of Object.entries(RIGHTS)) {
     ]);
   });
 }
+
+test('behind a function URL, manage alone serves clients, with the same rights', () => {
+  const behindUrl = policiesOf({ endpoint: 'functionUrl' });
+  assert.deepEqual(
+    [...behindUrl.keys()].map((id) => id.replace(/RoleDefault.*/, '')),
+    ['Manage', 'Sweep'],
+  );
+  assert.deepEqual(grantedTo('ManageRole', behindUrl), grantedTo('ManageRole'));
+});
+
+test('only functions that are traced may write traces', () => {
+  const traced = policiesOf({ tracing: true });
+  for (const name of Object.keys(RIGHTS)) {
+    const [traces, ...others] = grantedTo(`${name}Role`, traced);
+    assert.deepEqual(traces, allow('*', 'xray', 'PutTelemetryRecords PutTraceSegments'));
+    assert.deepEqual(others, grantedTo(`${name}Role`));
+  }
+});
 
 test('the version of the secret before the current one may be read, too: no condition names a stage', () => {
   const granted = [...withGateway.values()].flatMap(({ PolicyDocument }) =>
@@ -109,8 +123,12 @@ test('what starts a task may fetch its image and write its log', () => {
   assert.equal(withGateway.size, policies.size + 2);
 });
 
-function grantedTo(role: string) {
-  const found = [...withGateway].find(([id]) => id.startsWith(role));
+function policiesOf(stage: Readonly<Record<string, unknown>>) {
+  return propertiesById<PolicyProperties>(synthesize(stage), 'AWS::IAM::Policy');
+}
+
+function grantedTo(role: string, from = role.startsWith('Amqp') ? withGateway : policies) {
+  const found = [...from].find(([id]) => id.startsWith(role));
   assert.ok(found);
   return found[1].PolicyDocument.Statement.map(({ Effect, Action, Resource }) => ({
     Effect,

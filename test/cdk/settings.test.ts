@@ -30,6 +30,32 @@ test('the tier is Standard, unless the stage or the command line says another', 
   assert.equal(read({ tier: 'Basic' }, { tier: 'Premium' }), 'Basic');
 });
 
+test('API Gateway takes requests, unless the stage or the command line says that a function URL does', () => {
+  const read = (given: Readonly<Record<string, unknown>>, stage: object = {}) =>
+    readStageSettings({ stage: 'test', stages: { test: stage }, ...given }).endpoint;
+  assert.equal(read({}), 'apiGateway');
+  assert.equal(read({}, { endpoint: 'functionUrl' }), 'functionUrl');
+  assert.equal(read({ endpoint: 'functionUrl' }), 'functionUrl');
+  const log = { endpoint: 'functionUrl', accessLogs: true, throttle: { rate: 9 } };
+  assert.equal(read({ endpoint: 'apiGateway' }, log), 'apiGateway');
+});
+
+test('a function URL beside the AMQP gateway leaves that its throttle and its access log', () => {
+  const stage = { endpoint: 'functionUrl', accessLogs: true, throttle: { rate: 9 }, amqp: AMQP };
+  const settings = readStageSettings({ stage: 'test', stages: { test: stage } });
+  assert.equal(settings.throttle.rate, 9);
+  assert.equal(settings.accessLogs, true);
+});
+
+test('what says the default is no mistake: a function URL without an access log', () => {
+  const stage = {
+    endpoint: 'functionUrl',
+    accessLogs: false,
+    memoryMb: { manage: 512, sweep: 512 },
+  };
+  assert.equal(readStageSettings({ stage: 'test', stages: { test: stage } }).memoryMb.manage, 512);
+});
+
 test('the gateway is off, unless the stage or the command line turns it on', () => {
   const read = (given: Readonly<Record<string, unknown>>, stage: object = {}) =>
     readStageSettings({ stage: 'test', stages: { test: stage }, ...given }).amqp;

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
 const STAGES = { dev: {}, prod: { amqp: AMQP } };
-const KNOWN = 'since -c takes stage, tier, access and amqp';
+const KNOWN = 'since -c takes stage, tier, access, endpoint and amqp';
 const ELSEWHERE = '; if it was not typed, it stands in context of cdk.json or cdk.context.json.';
 const JSON_EXAMPLE = `write -c amqp='{"certificateArn": "arn:aws:acm:…", "domainName": "bus.example.com"}'.`;
 
@@ -69,6 +69,16 @@ const WRONG_CONTEXT: readonly (readonly [string, Record<string, unknown>, string
     'access of stage \'dev\' is "IAM", but must be sas or iam: change it in -c access.',
   ],
   [
+    'a bad word for endpoint',
+    { endpoint: 'url' },
+    'endpoint of stage \'dev\' is "url", but must be apiGateway or functionUrl: change it in -c endpoint.',
+  ],
+  [
+    'a function URL for a stage that throttles',
+    { endpoint: 'functionUrl', stages: { dev: { throttle: { rate: 5 } } } },
+    `throttle of stage 'dev' is {"rate":5}, but must be left out while endpoint is functionUrl, since reservedConcurrency.manage bounds it: change it in stages.dev of cdk.json.`,
+  ],
+  [
     'an empty tier',
     { tier: '' },
     'tier of stage \'dev\' is "", but must be Standard, Basic or Premium: change it in -c tier.',
@@ -113,7 +123,7 @@ const WRONG_CONTEXT: readonly (readonly [string, Record<string, unknown>, string
   [
     'a setting that only a stage has',
     { sweepMinutes: '5' },
-    'sweepMinutes is a setting of a stage, which -c does not take: set it in stages of cdk.json; -c takes stage, tier, access and amqp.',
+    'sweepMinutes is a setting of a stage, which -c does not take: set it in stages of cdk.json; -c takes stage, tier, access, endpoint and amqp.',
   ],
   [
     'two faults, with a sentence for each',
@@ -170,7 +180,10 @@ test('the app tells which stage it has made', async () => {
       }),
     },
   });
-  assert.match(stderr, /^Stage 'dev': tier Standard, access sas, keepData false\.$/m);
+  assert.match(
+    stderr,
+    /^Stage 'dev': tier Standard, access sas, endpoint apiGateway, keepData false\.$/m,
+  );
 });
 
 /** Runs a program that is to fail, and resolves with how it did. */

@@ -5,6 +5,7 @@ import { AMQP, answerTo, settingsOf } from './synthesize.ts';
 const PLACE = ': change it in stages.test of cdk.json.';
 const amqp = (wrong: object) => ({ amqp: { ...AMQP, ...wrong } });
 const MEMORY = "memoryMb of stage 'test'";
+const BEHIND_URL = 'but must be left out while endpoint is functionUrl, since';
 const SIZES = 'since amqp.cpu is';
 
 /** What somebody may have typed in a stage of cdk.json, and the sentence that answers it. */
@@ -117,7 +118,7 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
   [
     'a setting with a typing error',
     { keepDate: true },
-    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
+    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
   ],
   [
     'a setting like no other',
@@ -209,6 +210,43 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
     'an unknown limit',
     amqp({ limits: { requests: 1 } }),
     "amqp.limits.requests is not a setting of amqp.limits of stage 'test', which may have openConnectionsPerAddress, newConnectionsPerAddress, requestsPerAddress and operationsPerRule: remove it in stages.test of cdk.json.",
+  ],
+  [
+    'a level that Lambda does not have',
+    { platformLogs: 'error' },
+    `platformLogs of stage 'test' is "error", but must be warn, info or debug${PLACE}`,
+  ],
+  [
+    'tracing by a word',
+    { tracing: 'active' },
+    `tracing of stage 'test' is "active", but must be true or false, without quotes${PLACE}`,
+  ],
+  [
+    'an endpoint that is none',
+    { endpoint: 'alb' },
+    `endpoint of stage 'test' is "alb", but must be apiGateway or functionUrl${PLACE}`,
+  ],
+  [
+    'settings of functions that do not exist behind a function URL',
+    {
+      endpoint: 'functionUrl',
+      memoryMb: { send: 512, manage: 512 },
+      reservedConcurrency: { settle: 1 },
+    },
+    `memoryMb.send of stage 'test' is 512, ${BEHIND_URL} its one function, manage, serves all requests${PLACE}\n` +
+      `reservedConcurrency.settle of stage 'test' is 1, ${BEHIND_URL} its one function, manage, serves all requests${PLACE}`,
+  ],
+  [
+    'access logs of a function URL',
+    { endpoint: 'functionUrl', accessLogs: true },
+    `accessLogs of stage 'test' is true, ${BEHIND_URL} function URLs have no access log${PLACE}`,
+  ],
+  [
+    'access logs by a word, of a function URL that throttles',
+    { endpoint: 'functionUrl', accessLogs: 'yes', throttle: {} },
+    `accessLogs of stage 'test' is "yes", but must be true or false, without quotes${PLACE}\n` +
+      `throttle of stage 'test' is {}, ${BEHIND_URL} reservedConcurrency.manage bounds it${PLACE}\n` +
+      `accessLogs of stage 'test' is "yes", ${BEHIND_URL} function URLs have no access log${PLACE}`,
   ],
   [
     'amqp beside access by IAM',

@@ -1,4 +1,4 @@
-import { registerAlternating } from '../support/alternating-specs.ts';
+import { registerSpecs } from '../support/spec-modes.ts';
 
 /**
  * Runs the specs of queues as a deployment runs: two processes share only the tables and answer in turns. Each
@@ -36,4 +36,4 @@ const SPECS = {
   'waiting-receive': () => import('../spec/queues/waiting-receive.test.ts'),
 };
 
-registerAlternating(SPECS, USUAL);
+registerSpecs('alternating', SPECS, USUAL);

@@ -1,4 +1,4 @@
-import { registerAlternating } from '../support/alternating-specs.ts';
+import { registerSpecs } from '../support/spec-modes.ts';
 
 /** Runs the specs of sessions and topics over two processes in turns; see alternating-queues.test.ts. */
 
@@ -17,4 +17,4 @@ const SPECS = {
   'topic-sends': () => import('../spec/topics/topic-sends.test.ts'),
 };
 
-registerAlternating(SPECS, USUAL);
+registerSpecs('alternating', SPECS, USUAL);

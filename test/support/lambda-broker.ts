@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { compose } from '../../lambdas/http/compose.ts';
-import { httpHandler } from '../../lambdas/http/lambda.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
-import { ApiClient } from './api-client.ts';
+import { ApiClient, type Send } from './api-client.ts';
+import { LambdaFunction, toResponse } from './lambda-events.ts';
 import { ManualClock } from './manual-clock.ts';
+import { specMode } from './spec-modes.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from './start-broker.ts';
 import { TestBroker } from './test-broker.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -29,8 +29,8 @@ export interface LambdaBroker {
 }
 
 /**
- * A namespace whose requests go through the Lambda adapter: each request is an event of API Gateway, and each
- * response is the result of the function.
+ * A namespace whose requests go through the Lambda adapter: each request is an event of API Gateway, or of a function
+ * URL in that mode of `registerSpecs`, and each response is the result of the function.
  */
 export async function startLambdaBroker(
   t: TestContext,
@@ -61,19 +61,19 @@ export async function startLambdaBroker(
     client.destroy();
   });
   const resultBytes: number[] = [];
-  const handler = httpHandler(composition.app, () => composition.idle(), {});
-  const send = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
-    const result = await handler(toEvent(new URL(String(input)), init));
+  const handler = new LambdaFunction(
+    composition,
+    specMode() === 'function URL' ? 'functionUrl' : 'apiGateway',
+  );
+  const send: Send = async (url, init) => {
+    const result = await handler.call(new Request(url, init));
     resultBytes.push(Buffer.byteLength(JSON.stringify(result)));
-    const bytes = Buffer.from(result.body ?? '', 'base64');
-    const headers = new Headers(result.headers as Record<string, string>);
-    const { statusCode: status = 500 } = result;
     const line = Object.entries(result.headers ?? {}).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     // API Gateway refuses larger headers, and responds itself.
     if (line.join('').length > GATEWAY_HEADER_BYTES_MAX) return new Response(null, { status: 500 });
-    return new Response(status === 204 ? null : bytes, { status, headers });
+    return toResponse(result);
   };
   const api = new ApiClient(`https://${DOMAIN}`, ROOT_KEY, send);
   const broker = new TestBroker({ api, clock, meter, namespace, composition, time });
@@ -82,16 +82,4 @@ export async function startLambdaBroker(
     assert.ok(largest <= LAMBDA_RESULT_BYTES_MAX, `a result takes ${largest} bytes`);
   };
   return { broker, resultBytes, requireResultsFit };
-}
-
-function toEvent(url: URL, { method = 'GET', headers, body }: RequestInit): APIGatewayProxyEventV2 {
-  const bytes = body instanceof Uint8Array ? Buffer.from(body) : undefined;
-  return {
-    rawPath: decodeURI(url.pathname),
-    rawQueryString: url.search.slice(1),
-    headers: Object.fromEntries(new Headers(headers)),
-    isBase64Encoded: bytes !== undefined,
-    ...(bytes === undefined ? {} : { body: bytes.toString('base64') }),
-    requestContext: { domainName: DOMAIN, http: { method } },
-  } as APIGatewayProxyEventV2;
 }

@@ -11,17 +11,19 @@ import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
 import type { RootKeySource } from '../../shared/auth/root-key.ts';
+import { ONE_AT_A_TIME } from '../../shared/broker/create-broker.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
-import type { StorageLimits } from '../../shared/domain/limits.ts';
+import { LIMITS, type StorageLimits } from '../../shared/domain/limits.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Compression } from '../../shared/storage/blocks/compression.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import type { TableOptions } from '../../shared/storage/dynamodb/requests.ts';
 import { AlternatingProcesses } from './alternating-processes.ts';
-import { isAlternating } from './alternating-specs.ts';
 import { ApiClient } from './api-client.ts';
+import { LambdaFunction } from './lambda-events.ts';
 import { ManualClock } from './manual-clock.ts';
 import { sendOverHttp } from './send-over-http.ts';
+import { specMode } from './spec-modes.ts';
 import { TestBroker } from './test-broker.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -100,8 +102,9 @@ async function createTables(): Promise<void> {
 }
 
 /**
- * Starts a new namespace for one test: the whole app on a port, with a clock that stands still. In the mode of
- * `registerAlternating` two processes answer alternately; a broker `beside` another one is always one process.
+ * Starts a new namespace for one test: the whole app on a port, with a clock that stands still. In the modes of
+ * `registerSpecs` two processes answer alternately, except that a broker `beside` another one is always one process;
+ * or each request goes through the function behind a function URL.
  */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
   const { beside, seed } = options;
@@ -114,12 +117,12 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const place = { clock, namespace, meter, leaseMs: LEASE_MS.deployed, scheduler };
   const start = (random: RandomSource) => startProcess(options, { ...place, random });
   const first = start(randomSource(seed));
-  const areAlternating = isAlternating() && beside === undefined;
+  const areAlternating = specMode() === 'alternating' && beside === undefined;
   const others = areAlternating ? [start(randomSource(seed && `${seed}+`))] : [];
   const processes = [first, ...others];
   const turns = areAlternating ? new AlternatingProcesses(processes, time) : undefined;
   const amqp = new AmqpServer({ ...first.dependencies, reportFault });
-  const app = turns ?? first.app;
+  const app = turns ?? (isFunction() ? new LambdaFunction(first, 'functionUrl') : first.app);
   const { memory } = first.dependencies;
   const server = await startServer({ app, memory, amqp, host: '127.0.0.1', port: 0 });
   t.after(async () => {
@@ -148,7 +151,7 @@ function startProcess(
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): Composition {
   const { tier = 'Standard', compression, memoryBytes, tokenClock, limits } = options;
-  const composition = compose({
+  const whole: ComposeSettings = {
     ...settings,
     client: options.client ?? sharedClient(),
     tables: TABLES,
@@ -159,9 +162,16 @@ function startProcess(
     ...(tokenClock && { tokenClock }),
     ...(limits && { limits }),
     ...(memoryBytes !== undefined && { memoryBytes }),
-  });
+  };
+  const composition = isFunction()
+    ? compose({ ...whole, answerBytesMax: LIMITS.answerBytes }, ONE_AT_A_TIME)
+    : compose(whole);
   settings.clock.onMove(() => composition.wake());
   return composition;
+}
+
+function isFunction(): boolean {
+  return specMode() === 'function URL';
 }
 
 /** Random bytes; the same seed repeats them. */

@@ -12,14 +12,18 @@ type AccessDependencies = Pick<
 >;
 
 /**
- * A request that API Gateway let through because IAM allows its caller this method on this path.
- * Only the function's handler creates one, so no content of a request can claim this right.
+ * A request that AWS let through because IAM allows it to its caller: API Gateway for this method on this path, a
+ * function URL for all methods and paths. Only the function's handler creates one, so no content of a request can
+ * claim this right.
  */
 export class IamRequest extends Request {
-  readonly #evaluatedPath: string;
+  readonly #evaluatedPath: string | undefined;
 
-  /** `evaluatedPath` = the percent-decoded path for which IAM evaluated its policies. */
-  constructor(url: URL | string, init: RequestInit, evaluatedPath: string) {
+  /**
+   * `evaluatedPath` = the percent-decoded path for which IAM evaluated its policies; undefined where IAM allowed the
+   * caller every path.
+   */
+  constructor(url: URL | string, init: RequestInit, evaluatedPath: string | undefined) {
     super(url, init);
     this.#evaluatedPath = evaluatedPath;
   }
@@ -29,6 +33,7 @@ export class IamRequest extends Request {
    * segments, or percent-encoded twice. A policy may deny one spelling and allow the other. Throws Forbidden.
    */
   requireEvaluatedPath(): void {
+    if (this.#evaluatedPath === undefined) return;
     const { pathname } = new URL(this.url);
     if (isDecodedFrom(pathname, this.#evaluatedPath) && !AMBIGUOUS.test(this.#evaluatedPath))
       return;
