@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { NamespaceKeys } from '../auth/namespace-keys.ts';
-import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
+import { rootRulesOf } from '../auth/namespace-keys.ts';
+import type { RootKeySource } from '../auth/root-key.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
@@ -13,13 +13,13 @@ import type { Log } from '../domain/blocks/log.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
 import { pause, type Scheduler } from '../domain/scheduler.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
+import { readHeaderVersions } from '../storage/append/partition-header.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
@@ -32,6 +32,7 @@ import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
 } from '../storage/entities/subscription-catalog.ts';
+import { HeaderWatch } from '../storage/hints/header-watch.ts';
 import { LeaseCache } from '../storage/hints/lease-cache.ts';
 import { LocalPartitionHints } from '../storage/hints/partition-hints.ts';
 import { ScanHints } from '../storage/hints/scan-hints.ts';
@@ -108,8 +109,6 @@ const { scansOfLog: SCANS } = BUDGETS;
  * process schedules.
  */
 const DUE_KNOWN_MS = 1000;
-/** The rule that every namespace has (semantics K5). */
-const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /**
  * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
@@ -146,7 +145,7 @@ export function composeDependencies(
     broker: create({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
-    namespaceKeys: rootKeys(settings.rootKey),
+    namespaceKeys: rootRulesOf(settings.rootKey),
     clock,
     tokenClock: settings.tokenClock ?? clock,
     random,
@@ -170,15 +169,22 @@ function composeStores(
   const transactionItems = settings.limits?.transactionItems;
   const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
-  const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
-  const wakeUps = new LocalWakeUps(scheduler);
   const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
+  const table = new Table(client, tables.messages, tableOptions);
+  const wakeUps = composeWakeUps(table, scheduler, later);
+  const { entities, subscribed, tokens } = composeEntities(
+    settings,
+    ages,
+    scheduler,
+    documents,
+    (key) => wakeUps.entityChanged(key),
+  );
   const context: StoreContext = {
     namespace,
-    table: new Table(client, tables.messages, tableOptions),
+    table,
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),
@@ -220,12 +226,22 @@ function composeStores(
   };
 }
 
-/** Composes the entity store and its caches. */
+function composeWakeUps(
+  table: Table,
+  scheduler: Scheduler,
+  background: StoreContext['background'],
+): LocalWakeUps {
+  const read = (names: readonly string[]) => readHeaderVersions(table, names);
+  return new LocalWakeUps(scheduler, new HeaderWatch({ scheduler, read, background }));
+}
+
+/** Composes the entity store and its caches. `onChange` hears of each queue or topic that this process has changed. */
 function composeEntities(
   { tables, namespace, random, leaseMs }: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
   documents: DocumentTable,
+  onChange: (key: string) => void,
 ) {
   const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
   const cache = new LeaseCache<Entity>(leaseMs, ages);
@@ -239,6 +255,7 @@ function composeEntities(
     forgetOthers: (key) => {
       subscribed.forget(key);
       tokens.changed(key);
+      onChange(key);
     },
     leasesEnded: () => pause(scheduler, leaseEndMs(leaseMs)),
   });
@@ -255,33 +272,4 @@ async function isCurrent(
 ): Promise<boolean> {
   const entity = await entities.read(entityKey);
   return entity?.id === entityId && entity.generations[subQueue] === generation;
-}
-
-function rootKeys(rootKey: NamespaceSettings['rootKey']): NamespaceKeys {
-  if (typeof rootKey === 'string') {
-    const rules = rootRules({ primary: rootKey, secondary: rootKey });
-    return { rules: async () => rules };
-  }
-  return {
-    rules: async () => rootRules(await rootKey.current()),
-    changedFrom: async ([tried]) => {
-      if (tried === undefined) return undefined;
-      const { primaryKey: primary, secondaryKey: secondary } = tried;
-      const changed = await rootKey.changedFrom({ primary, secondary });
-      return changed && rootRules(changed);
-    },
-  };
-}
-
-function rootRules({ primary, secondary }: RootKeys): readonly AuthorizationRule[] {
-  return [
-    {
-      keyName: ROOT_KEY_NAME,
-      primaryKey: primary,
-      secondaryKey: secondary,
-      rights: ['Manage', 'Send', 'Listen'],
-      createdAt: 0,
-      modifiedAt: 0,
-    },
-  ];
 }
