@@ -32,7 +32,7 @@ test('#16 a message that another process sends is found within about two seconds
 
 test('a message to a partitioned queue is found within about two seconds', async (t) => {
   const { create, receive, other } = await startIdleReceivers(t);
-  await create('q', { ...QUEUE, partitions: 16 });
+  await create('q', { ...QUEUE, enablePartitioning: true });
   const waiting = receive('q');
   await waiting.idle(IDLE_MS);
   await other.broker.send(pathOf('q'), [message('sent')]);

@@ -53,7 +53,7 @@ const PLACES: readonly Place[] = [
   {
     what: 'a queue of 16 partitions',
     create: async ({ create }) => {
-      await create('q', { ...QUEUE, partitions: 16 });
+      await create('q', { ...QUEUE, enablePartitioning: true });
       return 'q';
     },
     most: 310,
