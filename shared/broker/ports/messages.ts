@@ -165,9 +165,9 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    */
   changesAt(log: Log, policy: LogPolicy): number;
   /**
-   * When the last look of this process began, monotonic ms, if it saw no message in the log: no available, no locked one,
-   * and no expired one. Undefined = it saw one, one has arrived since, or this process does not know. Deferred and
-   * scheduled messages do not count.
+   * When the last look of this process began, monotonic ms, if it saw no message in the log, no locked or expired one
+   * either. Undefined = it saw one, one has arrived since, or this process does not know. Deferred and scheduled
+   * messages do not count.
    */
   emptyAt(log: Log): number | undefined;
   /** Settles each message whose lock is live. `onOutcome` hears of each: a refusal, or undefined if it is settled. */
