@@ -116,8 +116,8 @@ test('a message that another process dead-letters is found within ten seconds', 
   const { create, receive, other } = await startIdleReceivers(t);
   await create('q', { ...QUEUE, lockMs: 300_000 });
   const waiting = receive('q/$deadletterqueue');
-  await waiting.idle(IDLE_MS);
   const lockToken = await sendAndLock({ other });
+  await waiting.idle(IDLE_MS);
   await other.broker.settle(pathOf('q'), [
     { lockToken, action: { kind: 'deadLetter', properties: {} } },
   ]);
