@@ -47,8 +47,8 @@ export class Authorization {
   readonly #events: AuthorizationEvents;
   readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
-  /** A token signed with the key. */
-  #keyToken: KnownToken | undefined;
+  /** A token signed with the key; or why no token can name it. */
+  #keyToken: KnownToken | TokenRefusal | undefined;
   #host = 'localhost';
   #claimedRule: string | undefined;
   #refusals = 0;
@@ -77,7 +77,7 @@ export class Authorization {
     const audience = `sb://${host}/`;
     const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
     const text = createSasToken({ audience, expiresAt, ...this.#key });
-    this.#keyToken = this.#dependencies.tokens.read(text);
+    this.#keyToken = tokenOrRefusal(() => this.#dependencies.tokens.read(text));
   }
 
   /**
@@ -161,7 +161,8 @@ export class Authorization {
     rights: readonly AccessRight[],
   ): Promise<SigningRule> {
     const address = addressAt(this.#host, pathname);
-    const tryToken = (token: KnownToken) => this.#check(token, address, path, rights);
+    const tryToken = async (token: KnownToken | TokenRefusal) =>
+      isRefused(token) ? token : await this.#check(token, address, path, rights);
     const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
     if (keyOutcome !== undefined && !isRefused(keyOutcome)) return keyOutcome.rule;
     for (const token of this.#tokensFor(pathname, path)) {
@@ -199,6 +200,17 @@ export class Authorization {
     const outcome = await checkToken(this.#dependencies, token, address, path, rights);
     if (!isRefused(outcome)) this.#events.authorized();
     return outcome;
+  }
+}
+
+/** A token that was read, or its refusal: the name of a key may be one that no token can hold. */
+function tokenOrRefusal(read: () => KnownToken): KnownToken | TokenRefusal {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    const { subCode } = error;
+    return { ...(subCode !== undefined && { subCode }), toError: () => error };
   }
 }
 

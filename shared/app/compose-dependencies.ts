@@ -19,7 +19,6 @@ import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
 import { pause, type Scheduler } from '../domain/scheduler.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
-import { readHeaderVersions } from '../storage/append/partition-header.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
@@ -32,7 +31,7 @@ import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
 } from '../storage/entities/subscription-catalog.ts';
-import { HeaderWatch } from '../storage/hints/header-watch.ts';
+import type { WatchHeaders } from '../storage/hints/header-watch.ts';
 import { LeaseCache } from '../storage/hints/lease-cache.ts';
 import { LocalPartitionHints } from '../storage/hints/partition-hints.ts';
 import { ScanHints } from '../storage/hints/scan-hints.ts';
@@ -112,16 +111,17 @@ const DUE_KNOWN_MS = 1000;
 
 /**
  * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
- * once; absent = for a function.
+ * once; absent = for a function. `watch` = `watchHeaders` where receives may wait for more than a minute.
  */
 export function composeDependencies(
   settings: NamespaceSettings,
   { create, remembersScans }: Serving = ONE_AT_A_TIME,
+  watch?: WatchHeaders,
 ): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler, remembersScans);
+  const stores = composeStores(settings, ages, scheduler, { remembersScans, watch });
   const { context, counts } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
@@ -160,7 +160,7 @@ function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
-  remembersScans: boolean,
+  { remembersScans, watch }: Pick<Serving, 'remembersScans'> & { watch: WatchHeaders | undefined },
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
@@ -174,7 +174,7 @@ function composeStores(
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const table = new Table(client, tables.messages, tableOptions);
-  const wakeUps = composeWakeUps(table, scheduler, later);
+  const wakeUps = new LocalWakeUps(scheduler, watch?.({ table, scheduler, background: later }));
   const { entities, subscribed, tokens } = composeEntities(
     settings,
     ages,
@@ -224,15 +224,6 @@ function composeStores(
     tokens,
     partitionHints,
   };
-}
-
-function composeWakeUps(
-  table: Table,
-  scheduler: Scheduler,
-  background: StoreContext['background'],
-): LocalWakeUps {
-  const read = (names: readonly string[]) => readHeaderVersions(table, names);
-  return new LocalWakeUps(scheduler, new HeaderWatch({ scheduler, read, background }));
 }
 
 /** Composes the entity store and its caches. `onChange` hears of each queue or topic that this process has changed. */

@@ -76,8 +76,8 @@ export interface TokenRefusal {
   toError(): BrokerError;
 }
 
-/** Whether an outcome of `checkToken` is a refusal. */
-export function isRefused(outcome: VerifiedToken | TokenRefusal): outcome is TokenRefusal {
+/** Whether an outcome is a refusal. */
+export function isRefused(outcome: object): outcome is TokenRefusal {
   return 'toError' in outcome;
 }
 

@@ -1,6 +1,8 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
+import { readHeaderVersions } from '../append/partition-header.ts';
 import { chunks } from '../dynamodb/chunks.ts';
+import type { Table } from '../dynamodb/table.ts';
 
 /** Time between two reads of the watched headers, ms. */
 const READ_MS = 2000;
@@ -129,3 +131,12 @@ export class HeaderWatch {
     for (const tell of [...header.listeners]) tell();
   }
 }
+
+/** Creates the watch of a process. */
+export type WatchHeaders = (
+  parts: Pick<HeaderWatchDependencies, 'scheduler' | 'background'> & { readonly table: Table },
+) => HeaderWatch;
+
+/** A watch of the headers in the messages table. */
+export const watchHeaders: WatchHeaders = ({ table, ...parts }) =>
+  new HeaderWatch({ ...parts, read: (names) => readHeaderVersions(table, names) });
