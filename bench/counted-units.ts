@@ -50,6 +50,9 @@ export interface CountingNamespace {
   readonly http: BenchClient;
   /** For clients that speak AMQP. */
   readonly connectionString: string;
+  readonly port: number;
+  /** The key of RootManageSharedAccessKey. */
+  readonly rootKey: string;
   /** Creates a client with a number of connections; the caller closes it. */
   connect(connections: number): BenchClient;
   /** Sets the latency that is added to each request to the engine. Without it, round trips cannot be counted. */
@@ -123,6 +126,8 @@ export async function startCounting(
   return {
     http,
     connectionString: connectionStringOf(server.url, ROOT_KEY),
+    port: Number(new URL(server.url).port),
+    rootKey: ROOT_KEY,
     connect: (connections) => new BenchClient(server.url, ROOT_KEY, connections),
     subscribe: subscriberOf(settings),
     setAddedLatency: (latency) => {

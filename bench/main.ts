@@ -1,8 +1,8 @@
 import { loadavg } from 'node:os';
 import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
-import { AMQP_TITLE, printAmqp } from './amqp/report.ts';
-import { measureAmqp } from './amqp/section.ts';
+import { AMQP_TITLE, printAmqp, printIdle } from './amqp/report.ts';
+import { benchIdle, measureAmqp } from './amqp/section.ts';
 import { type BodySet, corpusBodies, standardBodies, tierFor, topicBodies } from './bodies.ts';
 import {
   COMPETING_MESSAGES,
@@ -98,8 +98,12 @@ async function run(options: BenchOptions): Promise<void> {
     await benchPeers(quick, options.peerPackages, server);
     return;
   }
+  if (options.idle) {
+    console.log(printIdle(await benchIdle(quick, engine)));
+    return;
+  }
   if (options.amqp) {
-    const section = printAmqp(await measureAmqp(times, server));
+    const section = printAmqp(await measureAmqp(times, server, quick));
     console.log(section);
     if (!quick) replaceSection(AMQP_TITLE, section);
     return;
@@ -115,7 +119,7 @@ async function run(options: BenchOptions): Promise<void> {
   console.log(printFilters(filters));
   const { engineName, ...counted } = await countAll(sets, sizes, engine);
   const measured = await measureAll(counted, times, server);
-  const amqp = await measureAmqp(times, server);
+  const amqp = await measureAmqp(times, server, quick);
   console.log(printAmqp(amqp));
   const competing = await measureCompeting(competingOptions(options));
   console.log(printCompeting(competing));

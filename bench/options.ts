@@ -11,6 +11,8 @@ of filters a second, and writes them to bench/RESULTS.md.
                   RESULTS.md is left as it is
   --amqp          what the official client costs and how fast it is, and nothing else; the
                   other sections of RESULTS.md are left as they are
+  --idle          what AMQP receivers cost that wait on empty queues, and nothing else; RESULTS.md
+                  is left as it is
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
   --messages N    with --competing: the number of messages in the queue (2000)
@@ -47,6 +49,7 @@ export function parseOptions() {
     options: {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
+      idle: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
       singles: { type: 'boolean', default: false },
       peers: { type: 'boolean', default: false },

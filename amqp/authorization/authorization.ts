@@ -1,11 +1,16 @@
 import {
+  type ComparableAddress,
+  checkToken,
+  comparableAddress,
   createSasToken,
+  isRefused,
   pathsCovering,
-  requireSasTokenFor,
   ruleOwnerKey,
+  type TokenRefusal,
   type VerifiedToken,
 } from '../../shared/auth/sas-token.ts';
 import { boundedName, claimedRuleOf, type SigningRule } from '../../shared/auth/signing-rule.ts';
+import type { KnownToken } from '../../shared/auth/token-cache.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
@@ -35,14 +40,15 @@ export interface AuthorizationEvents {
 /**
  * The rights of one connection: its tokens from `$cbs`, or the key of its SASL PLAIN. Every use is checked
  * again, by the same rules as requests over HTTP, so an expired token or a changed key is refused (semantics W5, K6).
+ * A token is parsed once, when it is put, and verified once with each key.
  */
 export class Authorization {
   readonly #dependencies: AmqpDependencies;
   readonly #events: AuthorizationEvents;
   readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
-  /** A token signed with the key. */
-  #keyToken: string | undefined;
+  /** A token signed with the key; or why no token can name it. */
+  #keyToken: KnownToken | TokenRefusal | undefined;
   #host = 'localhost';
   #claimedRule: string | undefined;
   #refusals = 0;
@@ -70,7 +76,8 @@ export class Authorization {
     if (this.#key === undefined) return;
     const audience = `sb://${host}/`;
     const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
-    this.#keyToken = createSasToken({ audience, expiresAt, ...this.#key });
+    const text = createSasToken({ audience, expiresAt, ...this.#key });
+    this.#keyToken = tokenOrRefusal(() => this.#dependencies.tokens.read(text));
   }
 
   /**
@@ -82,9 +89,10 @@ export class Authorization {
     const rules = await this.#dependencies.namespaceKeys.rules();
     if (rules.some((rule) => rule.keyName === keyName)) {
       const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
-      const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
-      const outcome = await orRefusal(this.#check(token, 'localhost', '/', undefined, ANY_RIGHT));
-      if ('refusal' in outcome) return false;
+      const text = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
+      const token = this.#dependencies.tokens.read(text);
+      const address = addressAt('localhost', '/');
+      if (isRefused(await this.#check(token, address, undefined, ANY_RIGHT))) return false;
     }
     this.#key = { keyName, key };
     return true;
@@ -99,12 +107,12 @@ export class Authorization {
     requireShort(address);
     const pathname = addressPath(address);
     const path = entityAt(pathname);
-    const { audiencePath, rule } = await this.#checkPut(token, pathname, path);
+    const { known, audiencePath, rule } = await this.#checkPut(token, pathname, path);
     if (path !== undefined && (await this.#dependencies.entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
     this.#claimedRule = rule.name;
-    this.#tokens.add(token, { audiencePath, signer: rule.entity ?? NAMESPACE, keyName: rule.name });
+    this.#tokens.add(known, { audiencePath, signer: rule.entity ?? NAMESPACE, keyName: rule.name });
   }
 
   /** Checks a token that was put, and counts a refusal. Throws Unauthenticated. */
@@ -112,9 +120,13 @@ export class Authorization {
     token: string,
     pathname: string,
     path: EntityPath | undefined,
-  ): Promise<VerifiedToken> {
+  ): Promise<VerifiedToken & { readonly known: KnownToken }> {
     try {
-      return await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
+      const known = this.#dependencies.tokens.read(token);
+      const address = addressAt(this.#host, pathname);
+      const outcome = await this.#check(known, address, path, ANY_RIGHT);
+      if (isRefused(outcome)) throw outcome.toError();
+      return { ...outcome, known };
     } catch (error) {
       this.#claimedRule = claimedRuleOf(token);
       if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#countRefusal();
@@ -140,32 +152,33 @@ export class Authorization {
 
   /**
    * The same for an operation that continues, which does not count again. Returns the rule that grants the
-   * right. Cheap enough for every query for messages: it verifies no signature twice, and reads an entity
-   * from DynamoDB only when the cached one has expired. Throws Unauthenticated.
+   * right. Cheap enough for every query for messages: it parses no token, verifies no signature twice, and reads an
+   * entity from DynamoDB only when the cached one has expired. Throws Unauthenticated.
    */
   async confirm(
     pathname: string,
     path: EntityPath,
     rights: readonly AccessRight[],
   ): Promise<SigningRule> {
-    const tryToken = (token: string) =>
-      orRefusal(this.#check(token, this.#host, pathname, path, rights));
+    const address = addressAt(this.#host, pathname);
+    const tryToken = async (token: KnownToken | TokenRefusal) =>
+      isRefused(token) ? token : await this.#check(token, address, path, rights);
     const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
-    if (keyOutcome !== undefined && 'rule' in keyOutcome) return keyOutcome.rule;
+    if (keyOutcome !== undefined && !isRefused(keyOutcome)) return keyOutcome.rule;
     for (const token of this.#tokensFor(pathname, path)) {
       const outcome = await tryToken(token);
-      if ('rule' in outcome) return outcome.rule;
+      if (!isRefused(outcome)) return outcome.rule;
     }
     // Without a suitable token, the peer relies on its key. A refusal of the key counts only if it has a
     // subcode, that is, if no known rule has this key. A valid key that lacks the right does not count.
-    if (keyOutcome?.refusal.subCode !== undefined) this.#countRefusal();
+    if (keyOutcome?.subCode !== undefined) this.#countRefusal();
     throw new BrokerError(
       'Unauthenticated',
       `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: 'sb://${this.#host}/${pathname}'.`,
     );
   }
 
-  #tokensFor(pathname: string, path: EntityPath): Iterable<string> {
+  #tokensFor(pathname: string, path: EntityPath): Iterable<KnownToken> {
     if (this.#tokens.isEmpty) return [];
     return this.#tokens.coveringPaths(pathsCovering(`/${pathname}`), [
       NAMESPACE,
@@ -179,27 +192,30 @@ export class Authorization {
   }
 
   async #check(
-    token: string,
-    host: string,
-    pathname: string,
+    token: KnownToken,
+    address: ComparableAddress,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<VerifiedToken> {
-    const resource = { host, ownHost: host, pathname: `/${pathname}` };
-    const verified = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
-    this.#events.authorized();
-    return verified;
+  ): Promise<VerifiedToken | TokenRefusal> {
+    const outcome = await checkToken(this.#dependencies, token, address, path, rights);
+    if (!isRefused(outcome)) this.#events.authorized();
+    return outcome;
   }
 }
 
-async function orRefusal<Found>(check: Promise<Found>): Promise<Found | { refusal: BrokerError }> {
+/** A token that was read, or its refusal: the name of a key may be one that no token can hold. */
+function tokenOrRefusal(read: () => KnownToken): KnownToken | TokenRefusal {
   try {
-    return await check;
+    return read();
   } catch (error) {
-    // Other errors, such as a failed read of a rule, say nothing about the token.
-    if (error instanceof BrokerError && error.code === 'Unauthenticated') return { refusal: error };
-    throw error;
+    if (!(error instanceof BrokerError)) throw error;
+    const { subCode } = error;
+    return { ...(subCode !== undefined && { subCode }), toError: () => error };
   }
+}
+
+function addressAt(host: string, pathname: string): ComparableAddress {
+  return comparableAddress({ host, ownHost: host, pathname: `/${pathname}` });
 }
 
 /** Returns the entity of an address; undefined if it names none, since a token may cover the namespace. */

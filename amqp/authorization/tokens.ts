@@ -1,3 +1,4 @@
+import { heldBytes, type KnownToken } from '../../shared/auth/token-cache.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { connectionMemoryExceeded } from '../service/error-mapping.ts';
 
@@ -22,7 +23,7 @@ export interface TokenAccount {
 /** The tokens of one connection, found by the path to which a right is required. */
 export class TokenStore {
   /** Tokens by path and signer, then by key name; the scope that was renewed longest ago comes first. */
-  readonly #scopes = new Map<string, Map<string, string>>();
+  readonly #scopes = new Map<string, Map<string, KnownToken>>();
   readonly #account: TokenAccount;
   #count = 0;
   #bytes = 0;
@@ -35,16 +36,16 @@ export class TokenStore {
    * Stores a token, and removes the oldest ones if there are too many. Throws ServiceBusy if the connection
    * may hold no more memory.
    */
-  add(token: string, { audiencePath, signer, keyName }: TokenScope): void {
+  add(known: KnownToken, { audiencePath, signer, keyName }: TokenScope): void {
     const key = scopeKey(audiencePath, signer);
-    const bytes = bytesOf(key, keyName, token);
-    if (!this.#account.tryHold(bytes)) throw connectionMemoryExceeded();
-    const tokens = this.#scopes.get(key) ?? new Map<string, string>();
+    const { text } = known.token;
+    if (!this.#account.tryHold(memoryOf(key, keyName, text))) throw connectionMemoryExceeded();
+    const tokens = this.#scopes.get(key) ?? new Map<string, KnownToken>();
     this.#remove(key, tokens, keyName);
     this.#scopes.delete(key);
-    this.#scopes.set(key, tokens.set(keyName, token));
+    this.#scopes.set(key, tokens.set(keyName, known));
     this.#count++;
-    this.#bytes += bytes;
+    this.#bytes += bytesOf(key, keyName, text);
     while (this.#count > TOKENS_MAX || this.#bytes > BYTES_MAX) this.#removeOldest();
   }
 
@@ -53,7 +54,10 @@ export class TokenStore {
   }
 
   /** Yields the tokens that cover one of these paths, signed by a rule of one of these signers. */
-  *coveringPaths(audiencePaths: readonly string[], signers: readonly string[]): Iterable<string> {
+  *coveringPaths(
+    audiencePaths: readonly string[],
+    signers: readonly string[],
+  ): Iterable<KnownToken> {
     for (const audiencePath of audiencePaths) {
       for (const signer of signers) {
         yield* this.#scopes.get(scopeKey(audiencePath, signer))?.values() ?? [];
@@ -69,14 +73,14 @@ export class TokenStore {
     if (tokens.size === 0) this.#scopes.delete(key);
   }
 
-  #remove(key: string, tokens: Map<string, string>, keyName: string): void {
-    const token = tokens.get(keyName);
-    if (token === undefined) return;
+  #remove(key: string, tokens: Map<string, KnownToken>, keyName: string): void {
+    const known = tokens.get(keyName);
+    if (known === undefined) return;
     tokens.delete(keyName);
-    const bytes = bytesOf(key, keyName, token);
+    const { text } = known.token;
     this.#count--;
-    this.#bytes -= bytes;
-    this.#account.release(bytes);
+    this.#bytes -= bytesOf(key, keyName, text);
+    this.#account.release(memoryOf(key, keyName, text));
   }
 }
 
@@ -86,3 +90,7 @@ const scopeKey = (audiencePath: string, signer: string): string => `${signer}\n$
 /** A character counts as one byte: V8 stores Latin-1 text so, and other text, with two, is rare in tokens. */
 const bytesOf = (...texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + text.length, 0);
+
+/** The memory that a stored token takes, bytes. */
+const memoryOf = (key: string, keyName: string, text: string): number =>
+  bytesOf(key, keyName) + heldBytes(text);

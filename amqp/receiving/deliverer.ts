@@ -15,8 +15,8 @@ import type { ClaimAllowance } from './claim-budget.ts';
 import { CreditWait } from './credit-wait.ts';
 import { UnsentMessages } from './unsent-messages.ts';
 
-/** How long one receive of the broker waits. Each new one costs a query in DynamoDB. */
-const WAIT_MS = 10 * 60_000;
+/** How long one receive of the broker waits. Each new one looks twice in DynamoDB, whatever others have seen. */
+const WAIT_MS = 60 * 60_000;
 /** How often the right to receive is checked during a receive. */
 const CHECK_MS = 60_000;
 /** The pause before the next try for a rule at its rate limit, which other connections may share. */

@@ -1,5 +1,6 @@
 import { type Cells, rounded, short, table } from '../markdown.ts';
 import { dollarsPerMillion } from '../prices.ts';
+import type { AmqpIdle } from './idle.ts';
 import type { AmqpSection } from './section.ts';
 
 export const AMQP_TITLE = '## What AMQP costs, and how fast it is';
@@ -11,7 +12,13 @@ const UNIT_TITLES = [
 const RATE_TITLES = ['body', 'what', 'at a time', 'AMQP', 'HTTP', 'times HTTP'];
 const LATENCY_TITLES = ['from sender to handler', 'messages a second', 'p50', 'p99', 'worst'];
 const MEMORY_TITLES = ['1,000 connections', 'resident', 'heap'];
-const IDLE_TITLES = ['waiting receivers on one queue', 'requests an hour'];
+const IDLE_TITLES = [
+  'waiting receivers',
+  'queues',
+  'requests a minute',
+  'read units a minute',
+  'CPU',
+];
 
 /** The section on AMQP, as Markdown. */
 export function printAmqp({ load, units, idle, rates, latencies, memory }: AmqpSection): string {
@@ -32,13 +39,7 @@ ${table(
   }),
 )}
 
-Receivers that wait ask the database, less and less often. The service counts one read unit at most for each request
-that finds nothing.
-
-${table(
-  IDLE_TITLES,
-  idle.map((row): Cells => [row.receivers, rounded(row.requests)]),
-)}
+${printIdle(idle)}
 
 Messages a second: over AMQP on one connection, and over HTTP right after, where calls go on as many connections. The
 client's own work is in these numbers; it is most of them where messages go one by one.
@@ -71,6 +72,21 @@ ${table(
   memory.map(({ what, rss, heap }): Cells => [what, megabytes(rss), megabytes(heap)]),
 )}
 `;
+}
+
+/** What receivers on empty queues cost, as Markdown. */
+export function printIdle(idle: readonly AmqpIdle[]): string {
+  return `Receivers that wait ask the database, less and less often. These have waited for more than a minute. CPU is the
+share of one processor that the server uses.
+
+${table(
+  IDLE_TITLES,
+  idle.map(
+    ({ receivers, queues, requests, read, cpu }): Cells => [
+      ...[rounded(receivers), queues, rounded(requests), rounded(read), `${cpu.toFixed(1)} %`],
+    ],
+  ),
+)}`;
 }
 
 function megabytes(bytes: number): string {

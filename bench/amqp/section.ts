@@ -29,13 +29,39 @@ const SETS = 2;
 const RATES = [10, 1000] as const;
 /** Factors of the measured time: a low rate needs longer for its percentiles. */
 const LATENCY_TIMES = { 10: 12, 1000: 4 } as const;
-const IDLE_SETTLE = 12;
+/** A receiver asks less often once it has waited for a minute. */
+const IDLE_TIMES_MS = {
+  full: { settleMs: 90_000, ms: 60_000 },
+  quick: { settleMs: 80_000, ms: 30_000 },
+} as const;
+
+/** Measures receivers that wait, and nothing else; `isQuick` = for less long. */
+export async function benchIdle(
+  isQuick: boolean,
+  kind: string | undefined,
+): Promise<readonly AmqpIdle[]> {
+  const engine = await startEngine({ kind });
+  try {
+    const counting = await startCounting(engine.endpoint, { time: 'real' });
+    const idle = await measureIdle(counting, IDLE_TIMES_MS[isQuick ? 'quick' : 'full']);
+    await counting.stop();
+    return idle;
+  } finally {
+    await engine.stop();
+  }
+}
 
 /** Counts and measures everything of this section. */
-export async function measureAmqp(times: Times, options: ServerOptions): Promise<AmqpSection> {
+export async function measureAmqp(
+  times: Times,
+  options: ServerOptions,
+  isQuick: boolean,
+): Promise<AmqpSection> {
   const [load = 0] = loadavg();
   const sets = standardBodies().slice(0, SETS);
-  const { units, idle } = await countAll(sets, times, options.engine);
+  const units = await countAll(sets, options.engine);
+  console.log('Measuring receivers that wait');
+  const idle = await benchIdle(isQuick, options.engine);
   const server = await startServerProcess(options);
   try {
     console.log('Measuring AMQP');
@@ -56,19 +82,16 @@ export async function measureAmqp(times: Times, options: ServerOptions): Promise
 
 async function countAll(
   sets: readonly BodySet[],
-  { measured }: Times,
   kind: string | undefined,
-): Promise<Pick<AmqpSection, 'units' | 'idle'>> {
+): Promise<readonly AmqpUnits[]> {
   const engine = await startEngine({ kind });
   try {
     console.log('Counting units over AMQP');
     const counting = await startCounting(engine.endpoint, { time: 'real' });
     const units: AmqpUnits[] = [];
     for (const set of sets) units.push(...(await countAmqp(counting, set)));
-    const settleMs = IDLE_SETTLE * measured;
-    const idle = await measureIdle(counting, { settleMs, ms: settleMs });
     await counting.stop();
-    return { units, idle };
+    return units;
   } finally {
     await engine.stop();
   }

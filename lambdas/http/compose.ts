@@ -9,6 +9,7 @@ import { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
+import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
 import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
 import { openApiRoutes } from './openapi/routes.ts';
@@ -42,7 +43,8 @@ export interface Composition {
 
 /** Composes all routes, management and the sweep of one namespace, by default for many clients at once. */
 export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Composition {
-  const dependencies = httpDependencies(composeDependencies(settings, serving), settings);
+  const composed = composeDependencies(settings, serving, watchHeaders);
+  const dependencies = httpDependencies(composed, settings);
   const { clock, random, documents, namespace, entities } = dependencies;
   const management = new Management({
     entities,

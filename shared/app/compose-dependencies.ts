@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { rootRulesOf } from '../auth/namespace-keys.ts';
 import type { RootKeySource } from '../auth/root-key.ts';
-import { rootKeys } from '../auth/root-rules.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
@@ -33,6 +33,7 @@ import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
 } from '../storage/entities/subscription-catalog.ts';
+import type { WatchHeaders } from '../storage/hints/header-watch.ts';
 import { LeaseCache } from '../storage/hints/lease-cache.ts';
 import { LocalPartitionHints } from '../storage/hints/partition-hints.ts';
 import { ScanHints } from '../storage/hints/scan-hints.ts';
@@ -113,16 +114,17 @@ const DUE_KNOWN_MS = 1000;
 
 /**
  * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
- * once; absent = for a function.
+ * once; absent = for a function. `watch` = `watchHeaders` where receives may wait for more than a minute.
  */
 export function composeDependencies(
   settings: NamespaceSettings,
   { create, remembersScans }: Serving = ONE_AT_A_TIME,
+  watch?: WatchHeaders,
 ): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler, remembersScans);
+  const stores = composeStores(settings, ages, scheduler, { remembersScans, watch });
   const { context } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
@@ -148,7 +150,7 @@ export function composeDependencies(
     broker: create({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
-    namespaceKeys: rootKeys(settings.rootKey),
+    namespaceKeys: rootRulesOf(settings.rootKey),
     clock,
     tokenClock: settings.tokenClock ?? clock,
     random,
@@ -163,7 +165,7 @@ function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
-  remembersScans: boolean,
+  { remembersScans, watch }: Pick<Serving, 'remembersScans'> & { watch: WatchHeaders | undefined },
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
@@ -173,19 +175,21 @@ function composeStores(
   const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
+  const partitionHints = new LocalPartitionHints(ages);
+  const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
+  const later = (work: () => Promise<void>) => background.add(work);
+  const table = new Table(client, tables.messages, tableOptions);
+  const wakeUps = new LocalWakeUps(scheduler, watch?.({ table, scheduler, background: later }));
   const { entities, subscribed, tokens } = composeEntities(settings, {
     ages,
     scheduler,
     documents,
     dueWork,
+    onChange: (key) => wakeUps.entityChanged(key),
   });
-  const wakeUps = new LocalWakeUps(scheduler);
-  const partitionHints = new LocalPartitionHints(ages);
-  const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
-  const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
     namespace,
-    table: new Table(client, tables.messages, tableOptions),
+    table,
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),
@@ -227,7 +231,7 @@ function composeStores(
   };
 }
 
-/** Composes the entity store and its caches. */
+/** Composes the entity store and its caches. `onChange` hears of each queue or topic that this process has changed. */
 function composeEntities(
   { tables, namespace, random, leaseMs }: NamespaceSettings,
   {
@@ -235,7 +239,10 @@ function composeEntities(
     scheduler,
     documents,
     dueWork,
-  }: Pick<ComposedDependencies, 'ages' | 'scheduler' | 'documents' | 'dueWork'>,
+    onChange,
+  }: Pick<ComposedDependencies, 'ages' | 'scheduler' | 'documents' | 'dueWork'> & {
+    readonly onChange: (key: string) => void;
+  },
 ) {
   const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
   const cache = new LeaseCache<Entity>(leaseMs, ages);
@@ -251,6 +258,7 @@ function composeEntities(
     forgetOthers: (key) => {
       subscribed.forget(key);
       tokens.changed(key);
+      onChange(key);
     },
     leasesEnded: () => pause(scheduler, leaseEndMs(leaseMs)),
   });

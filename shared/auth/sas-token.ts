@@ -6,7 +6,7 @@ import { type EntityPath, parseEntityPath } from '../domain/entities/entity-path
 import type { NamespaceKeys } from './namespace-keys.ts';
 import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';
 import type { SigningRule } from './signing-rule.ts';
-import type { TokenCache } from './token-cache.ts';
+import type { KnownToken, TokenCache } from './token-cache.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
@@ -63,29 +63,43 @@ export async function requireSasToken(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<VerifiedToken> {
-  return await requireSasTokenFor(
-    dependencies,
-    authorizationOf(request),
-    resourceOf(request),
-    path,
-    rights,
-  );
+  const known = dependencies.tokens.read(authorizationOf(request));
+  const address = comparableAddress(resourceOf(request));
+  return orThrow(await checkToken(dependencies, known, address, path, rights));
 }
 
-/** Checks a token that is not part of an HTTP request, as `requireSasToken` does. `text` = the token. */
-export async function requireSasTokenFor(
+/** Why a token is refused; an error costs more than the check, so it is created only if it is needed. */
+export interface TokenRefusal {
+  /** Absent if a rule has signed the token, but has none of the rights. */
+  readonly subCode?: string;
+  /** The refusal as an Unauthenticated. */
+  toError(): BrokerError;
+}
+
+/** Whether an outcome is a refusal. */
+export function isRefused(outcome: object): outcome is TokenRefusal {
+  return 'toError' in outcome;
+}
+
+/**
+ * Checks a parsed token, as `requireSasToken` does. Compares only; it computes a signature for a key that this token
+ * was not tried with yet. Returns a refusal; rethrows what a read of the rules throws.
+ */
+export async function checkToken(
   dependencies: AuthDependencies,
-  text: string,
-  resource: Resource,
+  known: KnownToken,
+  address: ComparableAddress,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<VerifiedToken> {
-  const token = dependencies.tokens.read(text);
-  requireNotExpired(token, dependencies.tokenClock.now());
-  requireAudience(token, resource);
-  const signers = await signersOf(dependencies, token, path);
-  const rule = requireRights(resourceText(resource), signers ?? NO_SIGNERS, rights);
-  return { audiencePath: token.audiencePath, rule };
+): Promise<VerifiedToken | TokenRefusal> {
+  const { token } = known;
+  const refusal =
+    expiryRefusal(token, dependencies.tokenClock.now()) ?? audienceRefusal(token, address);
+  if (refusal !== undefined) return refusal;
+  const signers = (await signersOf(dependencies, known, path)) ?? NO_SIGNERS;
+  const rule = withRights(signers, rights);
+  if (rule !== undefined) return { audiencePath: token.audiencePath, rule };
+  return signers.rules.length === 0 ? INVALID_SIGNATURE : rightsRefusal(address.text, rights);
 }
 
 /**
@@ -100,19 +114,18 @@ export function pathsCovering(pathname: string): readonly string[] {
   return paths;
 }
 
-/** The first rule with one of the rights. Throws Unauthenticated if there is none. */
-function requireRights(
-  resource: string,
+/** The first rule with one of the rights. */
+function withRights(
   { rules, entity }: Signers,
   rights: readonly AccessRight[],
-): SigningRule {
-  if (rules.length === 0) throw invalidSignature();
+): SigningRule | undefined {
   const rule = rules.find((one) => rights.some((right) => one.rights.includes(right)));
-  if (rule !== undefined) return { name: rule.keyName, entity };
-  throw new BrokerError(
-    'Unauthenticated',
-    `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resource}'.`,
-  );
+  return rule && { name: rule.keyName, entity };
+}
+
+function orThrow(outcome: VerifiedToken | TokenRefusal): VerifiedToken {
+  if (isRefused(outcome)) throw outcome.toError();
+  return outcome;
 }
 
 /**
@@ -127,10 +140,16 @@ export async function requireLikelyToken(
   request: Request,
   rights: readonly AccessRight[],
 ): Promise<SigningRule | undefined> {
-  const token = dependencies.tokens.read(authorizationOf(request));
-  requireNotExpired(token, dependencies.tokenClock.now());
-  const signers = await signersOf(dependencies, token, entityNamedBy(token.audiencePath));
-  return signers && requireRights(resourceText(resourceOf(request)), signers, rights);
+  const known = dependencies.tokens.read(authorizationOf(request));
+  const { token } = known;
+  const refusal = expiryRefusal(token, dependencies.tokenClock.now());
+  if (refusal !== undefined) throw refusal.toError();
+  const signers = await signersOf(dependencies, known, entityNamedBy(token.audiencePath));
+  if (signers === undefined) return undefined;
+  const rule = withRights(signers, rights);
+  if (rule !== undefined) return rule;
+  if (signers.rules.length === 0) throw INVALID_SIGNATURE.toError();
+  throw rightsRefusal(resourceText(resourceOf(request)), rights).toError();
 }
 
 function entityNamedBy(audiencePath: string): EntityPath | undefined {
@@ -143,28 +162,50 @@ function entityNamedBy(audiencePath: string): EntityPath | undefined {
   }
 }
 
-function requireNotExpired({ expiresAt }: SasToken, now: number): void {
-  if (expiresAt > now) return;
-  const time = new Date(expiresAt).toISOString();
-  throw tokenRefusal('40106', `ExpiredToken: The token is expired. Expiration time: '${time}'.`);
+function expiryRefusal({ expiresAt }: SasToken, now: number): TokenRefusal | undefined {
+  if (expiresAt > now) return undefined;
+  return refusal('40106', () => {
+    const time = new Date(expiresAt).toISOString();
+    return `ExpiredToken: The token is expired. Expiration time: '${time}'.`;
+  });
+}
+
+/** The parts of a resource that audiences are compared with, so that many tokens can be compared with one resource. */
+export interface ComparableAddress {
+  readonly host: string;
+  /** Whether it is a local name by which a local service is reached. */
+  readonly isLocal: boolean;
+  readonly path: string;
+  /** For sentences of refusals. */
+  readonly text: string;
+}
+
+/** What audiences are compared with for a resource. */
+export function comparableAddress(resource: Resource): ComparableAddress {
+  const [host] = splitAddress(resource.host);
+  return {
+    host,
+    isLocal: LOCAL_HOST.test(host) && LOCAL_HOST.test(splitAddress(resource.ownHost)[0]),
+    path: `${comparablePath(resource.pathname)}/`,
+    text: resourceText(resource),
+  };
 }
 
 /**
  * The audience must be the request's address, or an address above it (semantics #152, K2). The host must be the one
  * that the client used; if that is a local name, any local name is accepted, since users reach a local service by
- * several names. Scheme, port, query and case are ignored. Throws Unauthenticated with subcode 40104.
+ * several names. Scheme, port, query and case are ignored. A refusal has the subcode 40104.
  */
-function requireAudience({ audience, audienceHost, audiencePath }: SasToken, resource: Resource) {
-  const [requestHost] = splitAddress(resource.host);
-  const hostFits = LOCAL_HOST.test(audienceHost)
-    ? LOCAL_HOST.test(requestHost) && LOCAL_HOST.test(splitAddress(resource.ownHost)[0])
-    : audienceHost === requestHost;
-  const pathFits = `${comparablePath(resource.pathname)}/`.startsWith(`${audiencePath}/`);
-  if (hostFits && pathFits) return;
-  throw tokenRefusal(
-    '40104',
-    `InvalidAudience: The token is for '${audience.slice(0, 300)}', which does not cover '${resourceText(resource)}'.`,
-  );
+function audienceRefusal(
+  { audience, audienceHost, audiencePath }: SasToken,
+  { host, isLocal, path, text }: ComparableAddress,
+): TokenRefusal | undefined {
+  const hostFits = LOCAL_HOST.test(audienceHost) ? isLocal : audienceHost === host;
+  const pathFits = path.startsWith(audiencePath) && path[audiencePath.length] === '/';
+  if (hostFits && pathFits) return undefined;
+  const sentence = () =>
+    `InvalidAudience: The token is for '${audience.slice(0, 300)}', which does not cover '${text}'.`;
+  return refusal('40104', sentence);
 }
 
 /**
@@ -175,25 +216,25 @@ function requireAudience({ audience, audienceHost, audiencePath }: SasToken, res
  */
 async function signersOf(
   dependencies: AuthDependencies,
-  token: SasToken,
+  known: KnownToken,
   path: EntityPath | undefined,
 ): Promise<Signers | undefined> {
   const { namespaceKeys, tokens } = dependencies;
   const rules = await namespaceKeys.rules();
-  const ofNamespace = signersAmong(rules, tokens, token);
+  const ofNamespace = signersAmong(rules, tokens, known);
   if (ofNamespace.length > 0) return { rules: ofNamespace, entity: undefined };
-  const ofEntity = path && (await signersOfEntity(dependencies, token, path));
+  const ofEntity = path && (await signersOfEntity(dependencies, known, path));
   if (ofEntity !== undefined && ofEntity.rules.length > 0) return ofEntity;
-  if (!rules.some(({ keyName }) => keyName === token.keyName)) return ofEntity;
+  if (!rules.some(({ keyName }) => keyName === known.token.keyName)) return ofEntity;
   const changed = (await namespaceKeys.changedFrom?.(rules)) ?? [];
-  const ofChanged = signersAmong(changed, tokens, token);
+  const ofChanged = signersAmong(changed, tokens, known);
   return ofChanged.length > 0 ? { rules: ofChanged, entity: undefined } : ofEntity;
 }
 
 /** The rules of an entity whose key has signed the token; undefined if the entity does not exist. */
 async function signersOfEntity(
   { entities, tokens }: AuthDependencies,
-  token: SasToken,
+  known: KnownToken,
   path: EntityPath,
 ): Promise<Signers | undefined> {
   const entityKey = ruleOwnerKey(path);
@@ -201,7 +242,7 @@ async function signersOfEntity(
   if (entity === undefined) return undefined;
   const { description } = entity;
   const rules = description.kind === 'subscription' ? [] : description.authorizationRules;
-  return { rules: signersAmong(rules, tokens, token), entity: entityKey };
+  return { rules: signersAmong(rules, tokens, known), entity: entityKey };
 }
 
 /**
@@ -216,12 +257,12 @@ export function ruleOwnerKey({ key, subscription }: EntityPath): string {
 function signersAmong(
   rules: readonly AuthorizationRule[],
   tokens: AuthDependencies['tokens'],
-  token: SasToken,
+  known: KnownToken,
 ): readonly AuthorizationRule[] {
   return rules.filter(
     ({ keyName, primaryKey, secondaryKey }) =>
-      keyName === token.keyName &&
-      (tokens.isSigned(token, primaryKey) || tokens.isSigned(token, secondaryKey)),
+      keyName === known.token.keyName &&
+      (tokens.isSigned(known, primaryKey) || tokens.isSigned(known, secondaryKey)),
   );
 }
 
@@ -237,5 +278,20 @@ function resourceOf(request: Request): Resource {
 const resourceText = ({ ownHost, pathname }: Resource): string =>
   `sb://${ownHost}${pathname}`.toLowerCase();
 
-const invalidSignature = (): BrokerError =>
-  tokenRefusal('40103', 'InvalidSignature: The token has an invalid signature.');
+const refusal = (subCode: string, sentence: () => string): TokenRefusal => ({
+  subCode,
+  toError: () => tokenRefusal(subCode, sentence()),
+});
+
+const INVALID_SIGNATURE = refusal(
+  '40103',
+  () => 'InvalidSignature: The token has an invalid signature.',
+);
+
+const rightsRefusal = (resource: string, rights: readonly AccessRight[]): TokenRefusal => ({
+  toError: () =>
+    new BrokerError(
+      'Unauthenticated',
+      `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resource}'.`,
+    ),
+});

@@ -53,6 +53,7 @@ const VERBS = {
   leaveToSweep,
   claim,
   changesAt,
+  emptyAt: ({ scanHints }: StoreContext, log: Log) => scanHints.emptyAt(logName(log)),
   settle,
   transact,
   lookUpTransaction,

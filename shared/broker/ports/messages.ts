@@ -164,6 +164,12 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    * lock expires, or a scheduled message comes due. Epoch ms; Infinity = none is known.
    */
   changesAt(log: Log, policy: LogPolicy): number;
+  /**
+   * When the last look of this process began, monotonic ms, if it saw no message in the log, no locked or expired one
+   * either. Undefined = it saw one, one has arrived since, or this process does not know. Deferred and scheduled
+   * messages do not count.
+   */
+  emptyAt(log: Log): number | undefined;
   /** Settles each message whose lock is live. `onOutcome` hears of each: a refusal, or undefined if it is settled. */
   settle(
     log: Log,

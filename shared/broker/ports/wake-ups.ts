@@ -15,8 +15,12 @@ export interface WakeUps {
 export interface WakeUp {
   /** Resolves when it is time to look, or when the wait has ended. */
   readonly done: Promise<void>;
-  /** Ends the wait after `ms`, unless it ends earlier anyway. */
-  within(ms: number): void;
+  /**
+   * Ends this wait, or that of another receive on the same logs, after `ms`, unless one ends earlier anyway.
+   * `emptyAt` = when the look before this wait began, monotonic ms, if it saw no message at all; then the waits may
+   * last longer.
+   */
+  within(ms: number, emptyAt?: number): void;
   /** Tells that the woken receive found no messages, so no other receive need be woken. */
   foundNothing(): void;
   /** Stops listening. If this wait was woken already, the next receive is woken instead. */

@@ -43,8 +43,11 @@ export class ReceiveWait {
     return this.#next !== undefined;
   }
 
-  /** Waits after an empty look. `changesAt` = when a lock ends or a scheduled message comes due, epoch ms. */
-  async pause(changesAt = Number.POSITIVE_INFINITY): Promise<void> {
+  /**
+   * Waits after an empty look. `changesAt` = when a lock ends or a scheduled message comes due, epoch ms; `emptyAt` as
+   * for `WakeUp.within`.
+   */
+  async pause(changesAt = Number.POSITIVE_INFINITY, emptyAt?: number): Promise<void> {
     // `end` then wakes the next receive, which may get the messages.
     if (this.isAborted) return;
     const next = this.#next;
@@ -54,7 +57,7 @@ export class ReceiveWait {
     if (next === undefined) return;
     const left = changesAt - this.#dependencies.clock.now();
     // If that instant has passed, the look found nothing there, so another receiver has the message.
-    if (left > 0) next.within(left);
+    next.within(left > 0 ? left : Number.POSITIVE_INFINITY, emptyAt);
     const abort = () => next.cancel();
     this.#signal?.addEventListener('abort', abort, { once: true });
     await next.done;

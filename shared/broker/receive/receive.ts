@@ -76,7 +76,10 @@ async function lookAndWait(
     // One message is enough: a receive does not wait for more (semantics #19).
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();
-    await wait.pause(changesAt(dependencies, entity, path));
+    await wait.pause(
+      changesAt(dependencies, entity, path),
+      earliest(logs.map((log) => dependencies.messages.emptyAt(log))),
+    );
   }
   return [];
 }
@@ -89,6 +92,12 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
     if (!isBusy(error) || isLast) throw error;
     return 'busy';
   }
+}
+
+/** The earliest instant; undefined if one is. */
+function earliest(instants: readonly (number | undefined)[]): number | undefined {
+  const known = instants.filter((instant) => instant !== undefined);
+  return known.length === instants.length ? Math.min(...known) : undefined;
 }
 
 /** When a lock ends or a scheduled message comes due in a partition, epoch ms. */

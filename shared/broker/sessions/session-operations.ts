@@ -109,7 +109,8 @@ export async function receiveInSession(
         await tryForward(dependencies, entity, [log.partition]);
       if (messages.length > 0 || isLast) return messages;
       options.onWait?.();
-      await wait.pause(dependencies.messages.changesAt(log, policy));
+      const { messages: store } = dependencies;
+      await wait.pause(store.changesAt(log, policy), store.emptyAt(log));
     }
     return [];
   } catch (error) {

@@ -86,6 +86,7 @@ async function readAndChoose(
       limit = Math.min(PAGE_MAX, limit * 2);
     }
     const result = choice.result(hint, active);
+    scanHints.noteExtent(name, active, hint === undefined && blocks.length === 0);
     const isKept = isRemembered && active.changedAt === undefined && result.leftovers.length === 0;
     if (isKept) scanHints.pages.keep(name, { from, blocks, readAt: active.beganAt });
     return result;

@@ -72,6 +72,8 @@ const ANYWHERE = '';
 /** The scan hints of all logs of a process, and the slots that its receives are about to claim. */
 export class ScanHints {
   readonly #hints = new BoundedMap<string, ScanHint>(LOGS_MAX);
+  /** When the scan began that found a log empty, monotonic ms. */
+  readonly #emptyAt = new BoundedMap<string, number>(LOGS_MAX);
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
   readonly #claims = new Map<string, Set<Promise<void>>>();
   /** The last time, as a number that grows, that a claim left slots which it had reserved. */
@@ -155,6 +157,17 @@ export class ScanHints {
     );
   }
 
+  /** Notes whether a scan of a whole log, strongly consistent, read any block. */
+  noteExtent(log: string, { beganAt, changedAt }: ActiveScan, isEmpty: boolean): void {
+    if (isEmpty && changedAt === undefined) this.#emptyAt.set(log, beganAt.monotonicMs);
+    else this.#emptyAt.delete(log);
+  }
+
+  /** When the scan began that found the log empty, monotonic ms; undefined = none did, or a message arrived since. */
+  emptyAt(log: string): number | undefined {
+    return this.#emptyAt.get(log);
+  }
+
   /** Drops the hint of a log. */
   invalidate(log: string): void {
     this.#hints.delete(log);
@@ -170,6 +183,7 @@ export class ScanHints {
   /** Drops the hint if it would hide a block with this sort key, which arrived or became free. */
   noteBlock(log: string, sortKey: string): void {
     this.pages.dropAt(log, sortKey);
+    this.#emptyAt.delete(log);
     const hint = this.#hints.get(log);
     if (hint !== undefined && sortKey < hint.skipBefore) this.#hints.delete(log);
     for (const scan of this.#scans.get(log) ?? []) {

@@ -94,8 +94,10 @@ export function readyInstant(sortKey: string): number {
 
 /** The header of a partition, with its sequence counter; it exists as long as the entity does. */
 export function headerKey(entityId: string, partition: number): ItemKey {
-  return { pk: `${entityId}.${partition}`, sk: 'head' };
+  return { pk: `${entityId}.${partition}`, sk: HEADER_SORT_KEY };
 }
+
+export const HEADER_SORT_KEY = 'head';
 
 /** One item of a payload. */
 export function payloadKey(log: Log, reference: string, part: number): ItemKey {
