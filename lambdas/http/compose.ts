@@ -3,12 +3,12 @@ import {
   composeDependencies,
   type NamespaceSettings,
 } from '../../shared/app/compose-dependencies.ts';
+import { composeManagement } from '../../shared/app/compose-management.ts';
 import { sweepOf } from '../../shared/app/compose-sweep.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
-import { Management } from '../../shared/broker/management/management.ts';
+import type { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
-import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
 import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
@@ -45,17 +45,7 @@ export interface Composition {
 export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Composition {
   const composed = composeDependencies(settings, serving, watchHeaders);
   const dependencies = httpDependencies(composed, settings);
-  const { clock, random, documents, namespace, entities } = dependencies;
-  const management = new Management({
-    entities,
-    rules: new DynamoRuleStore(documents, namespace, entities),
-    counts: dependencies.counts,
-    quotaCounts: dependencies.quotaCounts,
-    clock,
-    random,
-    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
-    beginForwarding: dependencies.beginForwarding,
-  });
+  const management = composeManagement(dependencies, settings.tier);
   const sweep = sweepOf(dependencies);
   const app = combineRoutes(
     dependencies,

@@ -25,10 +25,8 @@ import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
 import { Table } from '../storage/dynamodb/table.ts';
 import { DynamoActivity } from '../storage/entities/activity.ts';
-import { DynamoCounts } from '../storage/entities/counts.ts';
 import { DynamoEntityStore } from '../storage/entities/entity-store.ts';
 import { exactSizeOf } from '../storage/entities/exact-size.ts';
-import { DynamoQuotaCounts } from '../storage/entities/quota-counts.ts';
 import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
@@ -97,8 +95,6 @@ export interface ComposedDependencies extends SurfaceDependencies {
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
   readonly scheduler: Scheduler;
-  readonly counts: DynamoCounts;
-  readonly quotaCounts: DynamoQuotaCounts;
   /** Forwards the messages that wait in some partitions of a topic, or of an entity that forwards. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
   /** Forwards the messages of an entity that may have just begun to forward. */
@@ -211,8 +207,6 @@ function composeStores(
   };
   const touch = (entity: Entity, now: number) => entities.touch(entity, now);
   const activity = new DynamoActivity({ clock, touch, background: later });
-  const usedAt = (entity: Entity) => activity.usedAt(entity);
-  const counts = new DynamoCounts({ table: context.table, entities, clock, usedAt });
   const subscriptions = new DynamoSubscriptionCatalog(documents, namespace, subscribed);
   return {
     entities,
@@ -221,8 +215,6 @@ function composeStores(
     dueWork,
     background,
     context,
-    counts,
-    quotaCounts: new DynamoQuotaCounts({ table: documents, namespace, random }),
     documents,
     sessions: createSessionStore(context),
     wakeUps,

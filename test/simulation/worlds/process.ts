@@ -2,12 +2,12 @@ import {
   type ComposedDependencies,
   composeDependencies,
 } from '../../../shared/app/compose-dependencies.ts';
+import { composeManagement } from '../../../shared/app/compose-management.ts';
 import { sweepOf } from '../../../shared/app/compose-sweep.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { MANY_AT_ONCE } from '../../../shared/broker/group-commit/create-grouped-broker.ts';
-import { Management } from '../../../shared/broker/management/management.ts';
-import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
+import type { Management } from '../../../shared/broker/management/management.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { synchronousCompression } from '../machines/compression.ts';
 import { Random } from '../machines/random.ts';
@@ -73,18 +73,7 @@ export class WorldProcess {
   }
 
   get management(): Management {
-    const { clock, random, documents, namespace, entities, counts, quotaCounts, beginForwarding } =
-      this.dependencies;
-    this.#management ??= new Management({
-      entities,
-      rules: new DynamoRuleStore(documents, namespace, entities),
-      counts,
-      quotaCounts,
-      clock,
-      random,
-      namespace: { name: namespace, tier: 'Standard' },
-      beginForwarding,
-    });
+    this.#management ??= composeManagement(this.dependencies);
     return this.#management;
   }
 
