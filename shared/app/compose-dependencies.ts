@@ -24,6 +24,7 @@ import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import { singleRequests } from '../storage/dynamodb/item-requests.ts';
 import { Table } from '../storage/dynamodb/table.ts';
 import { DynamoActivity } from '../storage/entities/activity.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
@@ -42,12 +43,14 @@ import { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
 import { createMessageStore } from '../storage/message-store.ts';
 import { DueTimes } from '../storage/scheduling/due-times.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
+import { PlainSessions } from '../storage/sessions/plain-sessions.ts';
 import { createSessionStore, type SweptSessionStore } from '../storage/sessions/session-store.ts';
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
 import { leaseEndMs } from './leases.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportBackgroundFault } from './report-fault.ts';
+import { sharedRequests } from './shared-requests.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
 
 /** The settings of a namespace, which a function, a server or a test provides. */
@@ -117,12 +120,12 @@ const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
  */
 export function composeDependencies(
   settings: NamespaceSettings,
-  { create, remembersScans }: Serving = ONE_AT_A_TIME,
+  serving: Serving = ONE_AT_A_TIME,
 ): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler, remembersScans);
+  const stores = composeStores(settings, ages, scheduler, serving);
   const { context, counts } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
@@ -143,7 +146,7 @@ export function composeDependencies(
     ...stores,
     ages,
     scheduler,
-    broker: create({ ...brokerDependencies, scheduler, background: context.background }),
+    broker: serving.create({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootKeys(settings.rootKey),
@@ -161,7 +164,7 @@ function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
-  remembersScans: boolean,
+  { remembersScans, sharesRequests }: Serving,
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
@@ -176,9 +179,11 @@ function composeStores(
   const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
+  const table = new Table(client, tables.messages, tableOptions);
   const context: StoreContext = {
     namespace,
-    table: new Table(client, tables.messages, tableOptions),
+    table,
+    items: sharesRequests ? sharedRequests(table, scheduler) : singleRequests(table),
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),
@@ -190,6 +195,7 @@ function composeStores(
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
+    plainSessions: new PlainSessions(),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
     wake: (logName, messages) => {

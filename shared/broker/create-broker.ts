@@ -53,12 +53,15 @@ export interface Serving {
    * receivers of a log: many processes that remember the same messages would choose the same.
    */
   readonly remembersScans: boolean;
+  /** Whether calls that arrive together share requests for single items. */
+  readonly sharesRequests: boolean;
 }
 
 /** For a process that serves one request at a time beside many others, such as a function. */
 export const ONE_AT_A_TIME: Serving = {
   create: (parts) => createBroker(parts),
   remembersScans: false,
+  sharesRequests: false,
 };
 
 /** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */

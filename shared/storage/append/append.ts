@@ -103,7 +103,7 @@ export async function prepareAppend(
       // Noted before the write, so that a crash leaves no message that never comes due, and again after it, since
       // an activation in between may have found nothing.
       dueAt === undefined ? undefined : noteDue(context, log, dueAt),
-      readSessions(table, sessions),
+      readSessions(context, sessions),
     ]),
   );
 

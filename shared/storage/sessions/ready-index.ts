@@ -1,7 +1,7 @@
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { unknownOutcome } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
-import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
 import {
   logName,
   readyCollection,
@@ -84,29 +84,29 @@ export function newLockEntry(context: StoreContext, session: Log, lockedUntil: n
 
 /** Writes the entry for the end of a lock. One write unit. */
 export async function putLockEntry(
-  { table }: StoreContext,
+  { items }: StoreContext,
   session: Log,
   sortKey: string,
 ): Promise<void> {
-  await table.put(keyItem({ pk: readyCollection(session), sk: sortKey }));
+  await items.putKey({ pk: readyCollection(session), sk: sortKey });
 }
 
 /** Deletes the entry for the end of a lock by its name. One write unit. */
 export async function deleteLockEntry(
-  { table }: StoreContext,
+  { items }: StoreContext,
   session: Log,
   { entryKey, generation }: Pick<StoredSessionLock, 'entryKey' | 'generation'>,
 ): Promise<void> {
-  await table.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
+  await items.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
 }
 
 /** Removes an entry, unless its session was added again since it was read. One write unit. */
 export async function removeReady(
-  { table }: StoreContext,
+  { table, items }: StoreContext,
   { key, stamp }: ReadyEntry,
 ): Promise<void> {
   if (stamp === undefined) {
-    await table.delete(key);
+    await items.delete(key);
     return;
   }
   await table.delete(key, {
@@ -165,11 +165,11 @@ export function isRemovable(
 
 /** Reads the items of sessions, by their logs' names. One read unit each. */
 export async function readSessions(
-  table: Table,
+  context: StoreContext,
   sessions: readonly Log[],
 ): Promise<ReadonlyMap<string, Session>> {
   const known = sessions.map(async (session) => {
-    return [logName(session), await readSession(table, session)] as const;
+    return [logName(session), await readSession(context, session)] as const;
   });
   return new Map(await Promise.all(known));
 }
@@ -204,7 +204,7 @@ async function addOne(
   const { table, clock, random } = context;
   const now = clock.now();
   const mayHaveEntry = before === undefined || hasLockEntry(before, session, now);
-  if (mayHaveEntry && hasLockEntry(await readSession(table, session), session, now)) return;
+  if (mayHaveEntry && hasLockEntry(await readSession(context, session), session, now)) return;
   await table.update(waitingKey(session, now), {
     // The count keeps a write that was repeated after a lost answer from restoring an old stamp.
     UpdateExpression: 'SET x = :stamp ADD c :one',
