@@ -1,6 +1,5 @@
 import { type GroupLimits, Lanes } from '../broker/group-commit/lanes.ts';
-import type { Patience } from '../broker/group-commit/pace.ts';
-import type { Scheduler } from '../domain/scheduler.ts';
+import type { Scheduler, Timer } from '../domain/scheduler.ts';
 import { type ItemRequests, singleRequests } from '../storage/dynamodb/item-requests.ts';
 import {
   type Item,
@@ -13,62 +12,51 @@ import {
 /** As many items as one request of DynamoDB takes. */
 const READS_MAX = 100;
 const WRITES_MAX = 25;
-/** Somebody waits for the answer. */
-const PROMPT: Patience = { patience: 0.5 };
-/** Nobody waits for the removal of what is not needed any more. */
-const UNHURRIED: Patience = { patience: 1, lingers: true };
+/** How long a removal waits for a write that takes it along, ms. Nobody waits for it. */
+const REMOVAL_MS = 50;
 
 /**
  * Requests of calls that arrive together become one request to DynamoDB, as the groups of `Lanes`: a lone call is sent
- * at once, and a group that takes long holds up nobody. A failure of a group is that of each of its calls.
+ * at once, and a group that takes long holds up nobody. A failure of a group is that of each of its calls. Removals go
+ * with the next write, or together a moment later.
  */
 export function sharedRequests(table: Table, scheduler: Scheduler): ItemRequests {
   const single = singleRequests(table);
-  const share = <Outcome>(...group: Shared<Outcome>) => sharing(scheduler, ...group);
+  const removals = new Removals(table, scheduler);
   return {
-    get: share(READS_MAX, PROMPT, single.get, async (keys) => {
+    get: sharing(scheduler, READS_MAX, async (keys) => {
+      const [only, second] = keys;
+      if (only !== undefined && second === undefined) {
+        const item = await single.get(only);
+        return () => item;
+      }
       const items = await table.getMany(keys, { consistent: true });
       const found = new Map<string, Item>(items.map((item) => [nameOf(keyOfItem(item)), item]));
       return (key) => found.get(nameOf(key));
     }),
-    putKey: share(WRITES_MAX, PROMPT, single.putKey, async (keys) => {
-      await table.putMany(keys.map(keyItem));
+    putKey: sharing(scheduler, WRITES_MAX, async (keys) => {
+      await removals.writeWith(keys);
       return () => undefined;
     }),
-    delete: share(WRITES_MAX, UNHURRIED, single.delete, async (keys) => {
-      await table.deleteMany(keys);
-      return () => undefined;
-    }),
+    delete: (key) => removals.add(key),
   };
 }
 
-/** How calls share requests: their number and patience, the request of one, and that of several different keys. */
-type Shared<Outcome> = readonly [
-  max: number,
-  patience: Patience,
-  one: (key: ItemKey) => Promise<Outcome>,
-  several: (keys: readonly ItemKey[]) => Promise<(key: ItemKey) => Outcome>,
-];
-
+/** A call like `work` for one key; calls that arrive together share one `work` for their different keys. */
 function sharing<Outcome>(
   scheduler: Scheduler,
-  ...[max, patience, one, several]: Shared<Outcome>
+  max: number,
+  work: (keys: readonly ItemKey[]) => Promise<(key: ItemKey) => Outcome>,
 ): (key: ItemKey) => Promise<Outcome> {
   const limits: GroupLimits = { calls: max, messages: max, bytes: Number.POSITIVE_INFINITY };
   const lanes = new Lanes<ItemKey, Outcome>(scheduler, {
     limits,
-    ...patience,
+    patience: 0.5,
     carryOut: async (calls) => {
       // DynamoDB refuses a request that names an item twice.
       const keys = new Map(calls.map(({ request }) => [nameOf(request), request]));
-      const [only] = keys.values();
       try {
-        if (keys.size === 1 && only !== undefined) {
-          const outcome = await one(only);
-          for (const call of calls) call.resolve(outcome);
-          return;
-        }
-        const outcomeOf = await several([...keys.values()]);
+        const outcomeOf = await work([...keys.values()]);
         for (const call of calls) call.resolve(outcomeOf(call.request));
       } catch (error) {
         for (const call of calls) call.reject(error);
@@ -76,6 +64,85 @@ function sharing<Outcome>(
     },
   });
   return (key) => lanes.join('', key, { messages: 1, bytes: 0 });
+}
+
+/** Items to delete, each with those who hear of it. */
+class Removals {
+  readonly #table: Table;
+  readonly #scheduler: Scheduler;
+  readonly #waiting = new Map<string, { readonly key: ItemKey; readonly outcome: Outcome }>();
+  #timer: Timer | undefined;
+
+  constructor(table: Table, scheduler: Scheduler) {
+    this.#table = table;
+    this.#scheduler = scheduler;
+  }
+
+  /** Deletes an item with the next write, or a moment later. */
+  add(key: ItemKey): Promise<void> {
+    const name = nameOf(key);
+    const waiting = this.#waiting.get(name) ?? { key, outcome: new Outcome() };
+    this.#waiting.set(name, waiting);
+    if (this.#waiting.size >= WRITES_MAX) void this.#deleteAll();
+    else this.#timer ??= this.#scheduler.after(REMOVAL_MS, () => void this.#deleteAll());
+    return waiting.outcome.known;
+  }
+
+  /** Writes items that have only their keys, and deletes as many as fit into the same request. */
+  async writeWith(keys: readonly ItemKey[]): Promise<void> {
+    const [only, second] = keys;
+    const removed = this.#take(WRITES_MAX - keys.length);
+    const isAlone = only !== undefined && second === undefined && removed.length === 0;
+    if (isAlone) await this.#table.put(keyItem(only));
+    else await this.#write(keys, removed);
+  }
+
+  async #deleteAll(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const removed = this.#take(WRITES_MAX);
+    // Those who wait hear of a failure.
+    await this.#write([], removed).catch(() => {});
+  }
+
+  #take(most: number): readonly { readonly key: ItemKey; readonly outcome: Outcome }[] {
+    const taken = [...this.#waiting].slice(0, most);
+    for (const [name] of taken) this.#waiting.delete(name);
+    if (this.#waiting.size === 0) {
+      this.#timer?.cancel();
+      this.#timer = undefined;
+    }
+    return taken.map(([, waiting]) => waiting);
+  }
+
+  async #write(
+    keys: readonly ItemKey[],
+    removed: readonly { readonly key: ItemKey; readonly outcome: Outcome }[],
+  ): Promise<void> {
+    const [only, second] = removed;
+    try {
+      const isOneRemoval = keys.length === 0 && only !== undefined && second === undefined;
+      if (isOneRemoval) await this.#table.delete(only.key);
+      else {
+        const deleted = removed.map(({ key }) => key);
+        await this.#table.writeMany(keys.map(keyItem), deleted);
+      }
+      for (const { outcome } of removed) outcome.resolve();
+    } catch (error) {
+      for (const { outcome } of removed) outcome.reject(error);
+      throw error;
+    }
+  }
+}
+
+/** An outcome that is not known yet. */
+class Outcome {
+  resolve: () => void = () => {};
+  reject: (error: unknown) => void = () => {};
+  readonly known = new Promise<void>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
 }
 
 function nameOf({ pk, sk }: ItemKey): string {

@@ -18,13 +18,19 @@ export interface Attempt {
 export class AcceptMemory {
   /** Attempts under way, by the name of the session. Other calls leave the session to them, to avoid a race. */
   readonly attempts = new Map<string, Attempt>();
-  /**
-   * What became of an index entry that this process read, by name and stamp: `taken` = it has locked the session since;
-   * `refused` = others held the session.
-   */
-  readonly outcomes = new BoundedMap<string, 'taken' | 'refused'>(ENTRIES_MAX);
+  readonly #taken = new BoundedMap<string, true>(ENTRIES_MAX);
   readonly lookedThrough = new LookedThrough();
 
+  /** Whether this process locked the session of an index entry, by its name and stamp, after it read the entry. */
+  hasTaken(entry: string): boolean {
+    return this.#taken.get(entry) !== undefined;
+  }
+
+  noteTaken(entry: string): void {
+    this.#taken.set(entry, true);
+  }
+
+  /** Begins an attempt to accept the session with this name. */
   begin(name: string): Attempt {
     let end = (_isHeld: boolean) => {};
     const isHeld = new Promise<boolean>((resolve) => {

@@ -11,7 +11,7 @@ import { resultOf } from '../../domain/result-of.ts';
 import { FIRST_READY, logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { AcceptMemory, Attempt } from './accept-memory.ts';
-import { considerSession } from './consider-session.ts';
+import { considerSession, keepEntryOf } from './consider-session.ts';
 import { lockSession } from './lock.ts';
 import { type ReadyEntry, readReady, removeReady } from './ready-index.ts';
 
@@ -97,7 +97,7 @@ async function searchReady(search: Search, dueBy: number): Promise<readonly Prom
     while (rest.length > 0 && !isEnough(search)) {
       const least = LOOKS[Math.min(looks, LOOKS.length - 1)] ?? 1;
       const count = Math.max(least, wanted - sessions.length);
-      const { isRace, looked } = await considerAll(search, rest.slice(0, count), left);
+      const { isRace, looked } = await considerAll(search, rest.slice(0, count), left, looks === 0);
       if (looked > 0) looks++;
       rest = rest.slice(count);
       // Other processes accept the same sessions: continue at a random place to avoid more races.
@@ -128,16 +128,22 @@ export async function cleanReadyIndex(
 
 /**
  * Reads sessions at the same time, and accepts the first that are ready. `isRace` = others were faster at one of them;
- * `looked` = how many it did not leave to other calls.
+ * `looked` = how many it did not leave to other calls. The `isFirst` sessions of a search are most probably free.
  */
 async function considerAll(
   search: Search,
   entries: readonly ReadyEntry[],
   left: Promise<boolean>[],
+  isFirst: boolean,
 ): Promise<{ readonly isRace: boolean; readonly looked: number }> {
   const tries = begin(search, entries, left);
   try {
-    const considered = await Promise.all(tries.map((one) => consider(search, one)));
+    const { context, request } = search;
+    const considered = await Promise.all(
+      tries.map(({ session, entry }) =>
+        considerSession(context, session, entry, request.policy, isFirst),
+      ),
+    );
     let isRace = false;
     let ready = tries.filter((_, i) => considered[i]);
     while (ready.length > 0 && !isEnough(search)) {
@@ -179,23 +185,13 @@ function begin(
     const session = logOfSession(partition, entry.sessionId);
     const name = logName(session);
     // The page was read before this process locked the session.
-    if (tries.has(name) || memory.outcomes.get(nameOf(entry)) === 'taken') continue;
+    if (tries.has(name) || memory.hasTaken(nameOf(entry))) continue;
     const other = memory.attempts.get(name);
     if (other === undefined || (looksAtAll && !other.isTaking)) {
       tries.set(name, { entry, session, name, attempt: memory.begin(name) });
     } else left.push(other.isHeld);
   }
   return [...tries.values()];
-}
-
-/** Whether the session of an entry is ready. */
-async function consider(
-  { context, request, memory }: Search,
-  { entry, session }: Try,
-): Promise<boolean> {
-  // Most sessions with an entry are free, and the condition of the lock finds the others.
-  const mayBeHeld = memory.outcomes.get(nameOf(entry)) === 'refused';
-  return await considerSession(context, session, entry, request.policy, !mayBeHeld);
 }
 
 function rotated(entries: readonly ReadyEntry[], random: RandomSource): readonly ReadyEntry[] {
@@ -209,12 +205,16 @@ async function take(
   { entry, session, attempt, name }: Try,
 ): Promise<AcceptedSession | undefined> {
   attempt.isTaking = true;
-  const accepted = await lockSession(context, session, request.lockMs);
+  const locking = await lockSession(context, session, request.lockMs);
   // It is held now, by this call or a faster one; only a failure leaves it free.
   memory.end(name, attempt, true);
-  memory.outcomes.set(nameOf(entry), accepted === undefined ? 'refused' : 'taken');
-  // The process that was faster removes the entry. If it stays, the next look reads the session first.
-  if (accepted === undefined) return undefined;
+  const { accepted } = locking;
+  if (accepted === undefined) {
+    // A holder that accepted the session by its id leaves the entry.
+    context.background(() => keepEntryOf(context, session, entry, locking.holder));
+    return undefined;
+  }
+  memory.noteTaken(nameOf(entry));
   if ('error' in (await resultOf(removeReady(context, entry)))) {
     context.background(() => removeReady(context, entry));
   }

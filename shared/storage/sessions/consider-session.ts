@@ -96,6 +96,18 @@ async function keepLockEntry(
   if (moved.done) await removeReady(context, entry);
 }
 
+/** The same for a session that was refused, as it was read then. */
+export async function keepEntryOf(
+  context: StoreContext,
+  session: Log,
+  entry: ReadyEntry,
+  known: Session,
+): Promise<void> {
+  const now = context.clock.now();
+  const lock = liveLock(known, session, now);
+  if (lock !== undefined) await keepLockEntry(context, session, entry, lock, now);
+}
+
 /**
  * Whether a session without a holder has a free message; deferred ones do not count (semantics S7). Cleans up expired
  * and exhausted messages on the way.

@@ -26,14 +26,14 @@ import {
 
 /**
  * Locks a free session by one conditional write. Before that it writes an index entry for the end of the lock, so that
- * the messages of a holder that vanishes are found. The condition refuses a session that has a holder (semantics #88):
- * undefined = another process was faster. Two write units.
+ * the messages of a holder that vanishes are found. The condition refuses a session that has a holder (semantics #88).
+ * Two write units.
  */
 export async function lockSession(
   context: StoreContext,
   session: Log,
   lockMs: number,
-): Promise<AcceptedSession | undefined> {
+): Promise<Locking> {
   const { table, clock, random, plainSessions } = context;
   const now = clock.now();
   const epoch = session.sessions?.epoch ?? 0;
@@ -64,10 +64,16 @@ export async function lockSession(
   }
   if ('value' in locked && locked.value.done)
     plainSessions.note(session, parseSession(locked.value.item ?? {}));
-  if ('error' in locked || locked.value.done) return { sessionId, token, lockedUntil };
+  if ('error' in locked || locked.value.done)
+    return { accepted: { sessionId, token, lockedUntil } };
   context.background(() => deleteLockEntry(context, session, { entryKey, generation }));
-  return undefined;
+  return { accepted: undefined, holder: parseSession(locked.value.old ?? {}) };
 }
+
+/** The outcome of locking a session: its new lock, or the session as another process holds it. */
+export type Locking =
+  | { readonly accepted: AcceptedSession }
+  | { readonly accepted: undefined; readonly holder: Session };
 
 /** Whether a failed write has locked the session after all. Reads the session if the outcome is unknown. */
 async function isLockedBy(
@@ -90,7 +96,7 @@ export async function accept(
 ): Promise<AcceptedSession | undefined> {
   const known = await readSession(context, session);
   if (liveLock(known, session, context.clock.now()) !== undefined) return undefined;
-  return await lockSession(context, session, lockMs);
+  return (await lockSession(context, session, lockMs)).accepted;
 }
 
 /** Reads a session whose lock the caller holds. Throws SessionLockLost. */

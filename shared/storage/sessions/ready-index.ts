@@ -102,11 +102,11 @@ export async function deleteLockEntry(
 
 /** Removes an entry, unless its session was added again since it was read. One write unit. */
 export async function removeReady(
-  { table, items }: StoreContext,
+  { table }: StoreContext,
   { key, stamp }: ReadyEntry,
 ): Promise<void> {
   if (stamp === undefined) {
-    await items.delete(key);
+    await table.delete(key);
     return;
   }
   await table.delete(key, {
