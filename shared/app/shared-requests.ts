@@ -51,7 +51,7 @@ function sharing<Outcome>(
   const limits: GroupLimits = { calls: max, messages: max, bytes: Number.POSITIVE_INFINITY };
   const lanes = new Lanes<ItemKey, Outcome>(scheduler, {
     limits,
-    patience: 0.5,
+    patience: 1,
     carryOut: async (calls) => {
       // DynamoDB refuses a request that names an item twice.
       const keys = new Map(calls.map(({ request }) => [nameOf(request), request]));

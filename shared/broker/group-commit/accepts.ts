@@ -28,7 +28,7 @@ export function groupedAccept({
 }): SessionStore['acceptNext'] {
   const lanes = new Lanes<LogAccept, AcceptedSession | undefined>(scheduler, {
     limits: LIMITS,
-    patience: 0.5,
+    patience: 1,
     carryOut: async (calls) => {
       const wanted: AcceptCall[] = [];
       for (const call of calls) {

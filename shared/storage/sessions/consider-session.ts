@@ -1,9 +1,10 @@
-import { surveyBlock } from '../../domain/blocks/block.ts';
+import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
-import { FIRST_BLOCK, sessionKey } from '../schema/message-keys.ts';
+import { FIRST_BLOCK, logKey, sessionKey, sessionPrefix } from '../schema/message-keys.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import {
@@ -32,7 +33,8 @@ type Front = Awaited<ReturnType<typeof readBlocks>>;
 /**
  * Whether the session of an entry is ready: it has a free message and no holder. Removes the entry if it is not needed.
  * With `isProbablyFree`, a session with a message that was never received is ready although it may have a holder: the
- * condition of the lock decides. That saves one read. One read unit, otherwise two.
+ * condition of the lock decides. Then it reads only the block that the entry names, or else the first ones. One read
+ * unit, otherwise two or three.
  */
 export async function considerSession(
   context: StoreContext,
@@ -41,12 +43,14 @@ export async function considerSession(
   policy: LogPolicy,
   isProbablyFree = false,
 ): Promise<boolean> {
-  // Taken before both reads, so that the message of a sender that relied on a lock which ended later is found.
+  // Taken before all reads, so that the message of a sender that relied on a lock which ended later is found.
   const now = context.clock.now();
+  // An entry without a stamp is that of a lock, which may have been renewed.
+  const mayHaveHolder = isProbablyFree && entry.stamp !== undefined;
+  if (mayHaveHolder && isNew(await namedBlock(context, session, entry), policy, now)) return true;
   const page = { from: FIRST_BLOCK, limit: PAGE_BLOCKS, consistent: true };
   const reading = readBlocks(context, session, page);
-  // An entry without a stamp is that of a lock, which may have been renewed.
-  if (isProbablyFree && entry.stamp !== undefined && isNew(await reading, policy, now)) return true;
+  if (mayHaveHolder && isNew((await reading).blocks, policy, now)) return true;
   const [known, front] = await Promise.all([readSession(context, session), reading]);
   const lock = liveLock(known, session, now);
   if (lock !== undefined) {
@@ -59,8 +63,20 @@ export async function considerSession(
   return false;
 }
 
-/** Whether messages at the front are free, and none of them was received before: the session's locks do not matter. */
-function isNew({ blocks }: Front, { rules }: LogPolicy, now: number): boolean {
+/** The block that an entry names, unless it is gone. */
+async function namedBlock(
+  { items }: StoreContext,
+  session: Log,
+  { block }: ReadyEntry,
+): Promise<readonly Block[]> {
+  if (block === undefined) return [];
+  const key = { pk: logKey(session), sk: sessionPrefix(session) + block };
+  const item = await items.get(key);
+  return item === undefined ? [] : [fromBlockItem(item)];
+}
+
+/** Whether messages of some blocks are free, and none was received before: the session's locks do not matter. */
+function isNew(blocks: readonly Block[], { rules }: LogPolicy, now: number): boolean {
   const wasReceived = blocks.some(({ slots }) => [...slots.values()].some((slot) => slot.tag));
   const unlocked = { ...rules, session: UNLOCKED_SESSION };
   return !wasReceived && blocks.some((block) => surveyBlock(block, unlocked, now).free.length > 0);

@@ -88,7 +88,7 @@ async function addIfMessagesLeft(
   });
   if (blocks.length === 0) return;
   await Promise.all([
-    addReady(context, [session], new Map([[logName(session), UNKNOWN]])),
+    addReady(context, [session], { before: new Map([[logName(session), UNKNOWN]]) }),
     forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),
   ]);
 }

@@ -1,9 +1,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Log } from '../../domain/blocks/log.ts';
 import { LOCK_ID_BYTES, lockIdOf, type SessionLockState } from '../../domain/blocks/session.ts';
+import type { ItemRequests } from '../dynamodb/item-requests.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
-import type { StoreContext } from '../store-context.ts';
 
 /**
  * A session as an item, which exists while the session has a holder, released locks or a state:
@@ -45,7 +45,7 @@ const NOTHING: Session = { released: [] };
 
 /** Reads a session. One read unit. */
 export async function readSession(
-  { items }: Pick<StoreContext, 'items'>,
+  { items }: { readonly items: ItemRequests },
   session: Log,
 ): Promise<Session> {
   const item = await items.get(sessionKey(session));
