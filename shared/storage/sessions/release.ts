@@ -35,14 +35,13 @@ export async function release(
   session: Log,
   token: Uint8Array,
 ): Promise<void> {
-  const ended =
+  const { written, lock, isForgotten } =
     (await forgetUnread(context, session, token)) ?? (await unlock(context, session, token));
   context.plainSessions.forget(session);
-  requireGone(ended.written, session, token, context);
+  requireGone(written, session, token, context);
   await afterStoring(
-    addIfMessagesLeft(context, session, ended.isForgotten ? lockIdOf(token) : undefined),
+    addIfMessagesLeft(context, session, isForgotten ? lockIdOf(token) : undefined),
   );
-  const { lock } = ended;
   if (lock !== undefined) context.background(() => deleteLockEntry(context, session, lock));
 }
 
