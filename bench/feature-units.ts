@@ -146,7 +146,11 @@ async function serveSession(http: BenchClient, queue: string): Promise<void> {
     readonly sessionLock: string;
   };
   const held = `sessionId=${sessionId}&sessionLock=${sessionLock}`;
-  const got = await http.call(201, 'POST', `/${queue}/messages/head?timeout=0&maxMessages=1&${held}`);
+  const got = await http.call(
+    201,
+    'POST',
+    `/${queue}/messages/head?timeout=0&maxMessages=1&${held}`,
+  );
   const [message] = JSON.parse(got) as { BrokerProperties: { LockToken: string } }[];
   const lockToken = message?.BrokerProperties.LockToken;
   await http.call(200, 'POST', `/${queue}/messages/$settle?sessionId=${sessionId}`, {

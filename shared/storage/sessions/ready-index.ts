@@ -181,8 +181,8 @@ export async function readSessions(
 /**
  * Adds those of `logs` that are sessions, after messages were stored in them. `before` = the sessions as they were read
  * a moment ago: a session with a holder then is read again, since the holder may have found it empty and released it
- * just before the message was stored. `blocks` = for each the sort key of a stored block. Throws ServiceTimeout: the messages are stored, but may not be received before
- * the next send to their session, or the sweep.
+ * just before the message was stored. `blocks` = for each the sort key of a stored block. Throws ServiceTimeout: the
+ * messages are stored, but may not be received before the next send to their session, or the sweep.
  */
 export async function addReady(
   context: StoreContext,
