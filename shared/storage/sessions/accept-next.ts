@@ -222,6 +222,6 @@ async function take(
 }
 
 function nameOf({ key, stamp }: ReadyEntry): string {
-  if (stamp === undefined) return key.pk + key.sk;
-  return `${key.pk}${key.sk} ${Buffer.from(stamp.bytes).toString('base64url')} ${stamp.count}`;
+  const bytes = stamp && Buffer.from(stamp.bytes).toString('base64url');
+  return [key.pk, key.sk, bytes, stamp?.count].join(' ');
 }
