@@ -25,6 +25,7 @@ import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
 import { singleRequests } from '../storage/dynamodb/item-requests.ts';
+import { sharedRequests } from '../storage/dynamodb/shared-requests.ts';
 import { Table } from '../storage/dynamodb/table.ts';
 import { DynamoActivity } from '../storage/entities/activity.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
@@ -50,7 +51,6 @@ import { BackgroundWork } from './background-work.ts';
 import { leaseEndMs } from './leases.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportBackgroundFault } from './report-fault.ts';
-import { sharedRequests } from './shared-requests.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
 
 /** The settings of a namespace, which a function, a server or a test provides. */
@@ -164,7 +164,7 @@ function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
-  { remembersScans, sharesRequests }: Serving,
+  { remembersScans, share }: Serving,
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
@@ -183,7 +183,7 @@ function composeStores(
   const context: StoreContext = {
     namespace,
     table,
-    items: sharesRequests ? sharedRequests(table, scheduler) : singleRequests(table),
+    items: share === undefined ? singleRequests(table) : sharedRequests(table, scheduler, share),
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),

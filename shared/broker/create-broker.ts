@@ -2,6 +2,7 @@ import { bindAll } from '../domain/bind-all.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { Broker } from './broker.ts';
 import type { BrokerDependencies } from './dependencies.ts';
+import type { shareCalls } from './group-commit/share-calls.ts';
 import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
 import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
 import { peek } from './receive/peek.ts';
@@ -53,15 +54,14 @@ export interface Serving {
    * receivers of a log: many processes that remember the same messages would choose the same.
    */
   readonly remembersScans: boolean;
-  /** Whether calls that arrive together share requests for single items. */
-  readonly sharesRequests: boolean;
+  /** Lets calls that arrive together share requests; absent = each has its own. A function does not load it. */
+  readonly share?: typeof shareCalls;
 }
 
 /** For a process that serves one request at a time beside many others, such as a function. */
 export const ONE_AT_A_TIME: Serving = {
   create: (parts) => createBroker(parts),
   remembersScans: false,
-  sharesRequests: false,
 };
 
 /** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */

@@ -6,12 +6,13 @@ import { groupedClaim } from './claims.ts';
 import { SendOrder } from './send-order.ts';
 import { groupedStore } from './sends.ts';
 import { groupedSettlements } from './settlements.ts';
+import { shareCalls } from './share-calls.ts';
 
 /** For a process that serves many clients at once, such as the local server and the gateway. */
 export const MANY_AT_ONCE: Serving = {
   create: (parts) => createGroupedBroker(parts),
   remembersScans: true,
-  sharesRequests: true,
+  share: shareCalls,
 };
 
 /**

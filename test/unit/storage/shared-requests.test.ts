@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sharedRequests } from '../../../shared/app/shared-requests.ts';
+import { shareCalls } from '../../../shared/broker/group-commit/share-calls.ts';
+import { sharedRequests } from '../../../shared/storage/dynamodb/shared-requests.ts';
 import {
   type Item,
   type ItemKey,
@@ -44,7 +45,7 @@ const key = (sk: string): ItemKey => ({ pk: 'p', sk });
 
 test('reads that are made together are one request, which names each item once', async () => {
   const { table, requests } = fakeTable();
-  const { get } = sharedRequests(table, new VirtualTime());
+  const { get } = sharedRequests(table, new VirtualTime(), shareCalls);
   const items = await Promise.all(['x1', 'y', 'x1', 'x2'].map((sk) => get(key(sk))));
   assert.deepEqual(
     items.map((item) => item?.['sk']?.S),
@@ -56,7 +57,7 @@ test('reads that are made together are one request, which names each item once',
 
 test('a removal goes with the next write', async () => {
   const { table, requests } = fakeTable();
-  const items = sharedRequests(table, new VirtualTime());
+  const items = sharedRequests(table, new VirtualTime(), shareCalls);
   const removals = [items.delete(key('a')), items.delete(key('b')), items.delete(key('a'))];
   await items.putKey(key('c'));
   await Promise.all(removals);
@@ -66,7 +67,7 @@ test('a removal goes with the next write', async () => {
 
 test('removals without a write are one request, a moment later', async () => {
   const { table, requests } = fakeTable();
-  const items = sharedRequests(table, new VirtualTime());
+  const items = sharedRequests(table, new VirtualTime(), shareCalls);
   await Promise.all([items.delete(key('a')), items.delete(key('b'))]);
   await items.delete(key('c'));
   assert.deepEqual(requests, ['write -a -b', 'delete c']);
@@ -75,7 +76,7 @@ test('removals without a write are one request, a moment later', async () => {
 test('25 removals do not wait', async () => {
   const { table, requests } = fakeTable();
   const time = new VirtualTime();
-  const items = sharedRequests(table, time);
+  const items = sharedRequests(table, time, shareCalls);
   await Promise.all(Array.from({ length: 25 }, (_, i) => items.delete(key(`${i}`))));
   assert.equal(requests.length, 1);
   assert.equal(time.now(), 0);
@@ -84,7 +85,7 @@ test('25 removals do not wait', async () => {
 test('all callers of a request that fails hear of it', async () => {
   const { table, failing } = fakeTable();
   failing.add('write');
-  const items = sharedRequests(table, new VirtualTime());
+  const items = sharedRequests(table, new VirtualTime(), shareCalls);
   const removal = items.delete(key('a'));
   await assert.rejects(items.putKey(key('b')), /No capacity/);
   await assert.rejects(removal, /No capacity/);

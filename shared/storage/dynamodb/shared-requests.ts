@@ -1,13 +1,7 @@
-import { type GroupLimits, Lanes } from '../broker/group-commit/lanes.ts';
-import type { Scheduler, Timer } from '../domain/scheduler.ts';
-import { type ItemRequests, singleRequests } from '../storage/dynamodb/item-requests.ts';
-import {
-  type Item,
-  type ItemKey,
-  keyItem,
-  keyOfItem,
-  type Table,
-} from '../storage/dynamodb/table.ts';
+import type { shareCalls } from '../../broker/group-commit/share-calls.ts';
+import type { Scheduler, Timer } from '../../domain/scheduler.ts';
+import { type ItemRequests, singleRequests } from './item-requests.ts';
+import { type Item, type ItemKey, keyItem, keyOfItem, type Table } from './table.ts';
 
 /** As many items as one request of DynamoDB takes. */
 const READS_MAX = 100;
@@ -16,15 +10,20 @@ const WRITES_MAX = 25;
 const REMOVAL_MS = 50;
 
 /**
- * Requests of calls that arrive together become one request to DynamoDB, as the groups of `Lanes`: a lone call is sent
- * at once, and a group that takes long holds up nobody. A failure of a group is that of each of its calls. Removals go
- * with the next write, or together a moment later.
+ * Requests of calls that arrive together become one request to DynamoDB by `share`: a lone call is sent at once, and a
+ * request that takes long holds up nobody. A failure is that of each of its calls. Removals go with the next write, or
+ * together a moment later.
  */
-export function sharedRequests(table: Table, scheduler: Scheduler): ItemRequests {
+export function sharedRequests(
+  table: Table,
+  scheduler: Scheduler,
+  share: typeof shareCalls,
+): ItemRequests {
   const single = singleRequests(table);
   const removals = new Removals(table, scheduler);
   return {
-    get: sharing(scheduler, READS_MAX, async (keys) => {
+    get: share(scheduler, READS_MAX, async (all: readonly ItemKey[]) => {
+      const keys = differing(all);
       const [only, second] = keys;
       if (only !== undefined && second === undefined) {
         const item = await single.get(only);
@@ -34,36 +33,17 @@ export function sharedRequests(table: Table, scheduler: Scheduler): ItemRequests
       const found = new Map<string, Item>(items.map((item) => [nameOf(keyOfItem(item)), item]));
       return (key) => found.get(nameOf(key));
     }),
-    putKey: sharing(scheduler, WRITES_MAX, async (keys) => {
-      await removals.writeWith(keys);
+    putKey: share(scheduler, WRITES_MAX, async (all: readonly ItemKey[]) => {
+      await removals.writeWith(differing(all));
       return () => undefined;
     }),
     delete: (key) => removals.add(key),
   };
 }
 
-/** A call like `work` for one key; calls that arrive together share one `work` for their different keys. */
-function sharing<Outcome>(
-  scheduler: Scheduler,
-  max: number,
-  work: (keys: readonly ItemKey[]) => Promise<(key: ItemKey) => Outcome>,
-): (key: ItemKey) => Promise<Outcome> {
-  const limits: GroupLimits = { calls: max, messages: max, bytes: Number.POSITIVE_INFINITY };
-  const lanes = new Lanes<ItemKey, Outcome>(scheduler, {
-    limits,
-    patience: 1,
-    carryOut: async (calls) => {
-      // DynamoDB refuses a request that names an item twice.
-      const keys = new Map(calls.map(({ request }) => [nameOf(request), request]));
-      try {
-        const outcomeOf = await work([...keys.values()]);
-        for (const call of calls) call.resolve(outcomeOf(call.request));
-      } catch (error) {
-        for (const call of calls) call.reject(error);
-      }
-    },
-  });
-  return (key) => lanes.join('', key, { messages: 1, bytes: 0 });
+/** Each key once: DynamoDB refuses a request that names an item twice. */
+function differing(keys: readonly ItemKey[]): readonly ItemKey[] {
+  return [...new Map(keys.map((key) => [nameOf(key), key])).values()];
 }
 
 /** Items to delete, each with those who hear of it. */
