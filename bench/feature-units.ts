@@ -121,9 +121,12 @@ async function countServing(counting: CountingNamespace): Promise<readonly Featu
   const alone = await counted(() => serve(1));
   const { clients, rounds } = SERVING;
   await send(clients * rounds, 'together');
+  // Calls share requests in the rhythm of the engine itself.
+  counting.setAddedLatency('none');
   const together = await counted(() =>
     Promise.all(Array.from({ length: clients }, () => serve(rounds))),
   );
+  counting.setAddedLatency('single');
   const { cost } = together;
   const sessions = clients * rounds;
   const perSession = {
