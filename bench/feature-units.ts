@@ -97,7 +97,70 @@ async function countSessions(counting: CountingNamespace): Promise<readonly Feat
       ],
       ['give the session back', 200, 'POST', `/${queue}/sessions/$release?${held}`],
     ])),
+    ...(await countServing(counting)),
   ];
+}
+
+/** How many clients serve sessions together, and how many sessions each of them. */
+const SERVING = { clients: 8, rounds: 4 } as const;
+
+/** Counts what it takes to serve a session with one message, by one client and by several. */
+async function countServing(counting: CountingNamespace): Promise<readonly FeatureRow[]> {
+  const { http, counted } = counting;
+  const queue = await create(http, '<RequiresSession>true</RequiresSession>');
+  const serve = async (times: number) => {
+    for (let i = 0; i < times; i++) await serveSession(http, queue);
+  };
+  const send = (count: number, prefix: string) =>
+    http.call(201, 'POST', `/${queue}/messages`, {
+      body: batchOf(count, (i) => ({ SessionId: `${prefix}${i}` })),
+      contentType: BATCH_TYPE,
+    });
+  await http.call(204, 'POST', `/${queue}/sessions/$accept?timeout=0`);
+  await send(1, 'alone');
+  const alone = await counted(() => serve(1));
+  const { clients, rounds } = SERVING;
+  await send(clients * rounds, 'together');
+  // Calls share requests in the rhythm of the engine itself.
+  counting.setAddedLatency('none');
+  const together = await counted(() =>
+    Promise.all(Array.from({ length: clients }, () => serve(rounds))),
+  );
+  counting.setAddedLatency('single');
+  const { cost } = together;
+  const sessions = clients * rounds;
+  const perSession = {
+    ...cost,
+    write: cost.write / sessions,
+    read: cost.read / sessions,
+    requests: cost.requests / sessions,
+  };
+  return [
+    { what: 'accept, receive, complete and give back a session', cost: alone.cost },
+    { what: `the same by ${clients} clients at once, for each session`, cost: perSession },
+  ];
+}
+
+/** Accepts the next session, receives and completes its message, and gives it back. */
+async function serveSession(http: BenchClient, queue: string): Promise<void> {
+  const lock = await http.call(201, 'POST', `/${queue}/sessions/$accept?timeout=0`);
+  const { sessionId, sessionLock } = JSON.parse(lock) as {
+    readonly sessionId: string;
+    readonly sessionLock: string;
+  };
+  const held = `sessionId=${sessionId}&sessionLock=${sessionLock}`;
+  const got = await http.call(
+    201,
+    'POST',
+    `/${queue}/messages/head?timeout=0&maxMessages=1&${held}`,
+  );
+  const [message] = JSON.parse(got) as { BrokerProperties: { LockToken: string } }[];
+  const lockToken = message?.BrokerProperties.LockToken;
+  await http.call(200, 'POST', `/${queue}/messages/$settle?sessionId=${sessionId}`, {
+    body: JSON.stringify({ settlements: [{ lockToken, outcome: 'complete' }] }),
+    contentType: JSON_TYPE,
+  });
+  await http.call(200, 'POST', `/${queue}/sessions/$release?${held}`);
 }
 
 async function countDuplicates(counting: CountingNamespace): Promise<readonly FeatureRow[]> {

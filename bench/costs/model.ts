@@ -142,7 +142,8 @@ export function billOfIdle({ entities, usual, hourly, daily }: MeasuredIdle): Id
     SWEEPS * dollarsPerMillion(usual) +
     HOURS * dollarsPerMillion(hourly) +
     DAYS * dollarsPerMillion(daily);
-  const perRun = PRICES.perMillionInvocations + durationDollarsPerMillion(SWEEP_MS, SWEEP_MEGABYTES);
+  const perRun =
+    PRICES.perMillionInvocations + durationDollarsPerMillion(SWEEP_MS, SWEEP_MEGABYTES);
   return {
     entities,
     secret: PRICES.perSecret,

@@ -23,6 +23,8 @@ import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import { singleRequests } from '../storage/dynamodb/item-requests.ts';
+import { sharedRequests } from '../storage/dynamodb/shared-requests.ts';
 import { Table } from '../storage/dynamodb/table.ts';
 import { DynamoActivity } from '../storage/entities/activity.ts';
 import { DynamoEntityStore } from '../storage/entities/entity-store.ts';
@@ -42,6 +44,7 @@ import { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
 import { createMessageStore } from '../storage/message-store.ts';
 import { DueTimes } from '../storage/scheduling/due-times.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
+import { PlainSessions } from '../storage/sessions/plain-sessions.ts';
 import { createSessionStore, type SweptSessionStore } from '../storage/sessions/session-store.ts';
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
@@ -114,13 +117,13 @@ const DUE_KNOWN_MS = 1000;
  */
 export function composeDependencies(
   settings: NamespaceSettings,
-  { create, remembersScans }: Serving = ONE_AT_A_TIME,
+  serving: Serving = ONE_AT_A_TIME,
   watch?: WatchHeaders,
 ): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler, { remembersScans, watch });
+  const stores = composeStores(settings, ages, scheduler, { ...serving, watch });
   const { context } = stores;
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
@@ -143,7 +146,7 @@ export function composeDependencies(
     ...stores,
     ages,
     scheduler,
-    broker: create({ ...brokerDependencies, scheduler, background: context.background }),
+    broker: serving.create({ ...brokerDependencies, scheduler, background: context.background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootRulesOf(settings.rootKey),
@@ -161,7 +164,7 @@ function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
-  { remembersScans, watch }: Pick<Serving, 'remembersScans'> & { watch: WatchHeaders | undefined },
+  { remembersScans, share, watch }: Serving & { readonly watch: WatchHeaders | undefined },
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
@@ -186,6 +189,7 @@ function composeStores(
   const context: StoreContext = {
     namespace,
     table,
+    items: share === undefined ? singleRequests(table) : sharedRequests(table, scheduler, share),
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),
@@ -197,6 +201,7 @@ function composeStores(
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
+    plainSessions: new PlainSessions(),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
     wake: (logName, messages) => {

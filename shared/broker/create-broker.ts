@@ -2,6 +2,7 @@ import { bindAll } from '../domain/bind-all.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { Broker } from './broker.ts';
 import type { BrokerDependencies } from './dependencies.ts';
+import type { shareCalls } from './group-commit/share-calls.ts';
 import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
 import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
 import { peek } from './receive/peek.ts';
@@ -53,6 +54,8 @@ export interface Serving {
    * receivers of a log: many processes that remember the same messages would choose the same.
    */
   readonly remembersScans: boolean;
+  /** Lets calls that arrive together share requests; absent = each has its own. A function does not load it. */
+  readonly share?: typeof shareCalls;
 }
 
 /** For a process that serves one request at a time beside many others, such as a function. */

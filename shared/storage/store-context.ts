@@ -5,15 +5,19 @@ import type { LoopTurns } from '../domain/turns/loop-turns.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
 import type { ScanLimiter } from './claim/scan-limiter.ts';
+import type { ItemRequests } from './dynamodb/item-requests.ts';
 import type { Table } from './dynamodb/table.ts';
 import type { ScanHints } from './hints/scan-hints.ts';
 import type { SizeEstimate } from './hints/size-estimate.ts';
 import type { Spread } from './hints/spread.ts';
 import type { DueTimes } from './scheduling/due-times.ts';
+import type { PlainSessions } from './sessions/plain-sessions.ts';
 
 /** The dependencies of operations on messages. */
 export interface StoreContext {
   readonly table: Table;
+  /** Requests for single items of the same table, which calls that arrive together may share. */
+  readonly items: ItemRequests;
   readonly namespace: string;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -28,6 +32,7 @@ export interface StoreContext {
   readonly scans: { readonly small: ScanLimiter; readonly large: ScanLimiter };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
+  readonly plainSessions: PlainSessions;
   readonly sizeEstimate: SizeEstimate;
   /**
    * Runs work that no client needs to wait for, such as the deletion of a payload without references. A crash loses it,

@@ -1,15 +1,18 @@
 import type { Broker } from '../broker.ts';
 import { type BrokerParts, createBroker, type Serving } from '../create-broker.ts';
 import { send } from '../send/send.ts';
+import { groupedAccept } from './accepts.ts';
 import { groupedClaim } from './claims.ts';
 import { SendOrder } from './send-order.ts';
 import { groupedStore } from './sends.ts';
 import { groupedSettlements } from './settlements.ts';
+import { shareCalls } from './share-calls.ts';
 
 /** For a process that serves many clients at once, such as the local server and the gateway. */
 export const MANY_AT_ONCE: Serving = {
   create: (parts) => createGroupedBroker(parts),
   remembersScans: true,
+  share: shareCalls,
 };
 
 /**
@@ -18,7 +21,8 @@ export const MANY_AT_ONCE: Serving = {
  */
 function createGroupedBroker(ungrouped: BrokerParts): Broker {
   const messages = { ...ungrouped.messages, claim: groupedClaim(ungrouped) };
-  const dependencies = { ...ungrouped, messages };
+  const sessions = { ...ungrouped.sessions, acceptNext: groupedAccept(ungrouped) };
+  const dependencies = { ...ungrouped, messages, sessions };
   const broker = createBroker(dependencies);
   const store = groupedStore(dependencies);
   const order = new SendOrder();

@@ -12,10 +12,19 @@ export interface AcceptedSession {
   readonly lockedUntil: number;
 }
 
+/** Sessions that one call accepted for several receivers. */
+export interface AcceptedSessions {
+  readonly sessions: readonly AcceptedSession[];
+  /** Why there are fewer than wanted; absent = no other session was ready. */
+  readonly failure?: unknown;
+}
+
 /** How to accept the next session. */
 export interface AcceptNextRequest {
   readonly policy: LogPolicy;
   readonly lockMs: number;
+  /** Whether the receiver still waits for a session; absent = it does. */
+  readonly isWanted?: () => boolean;
   /** The latest end, epoch ms, that locks had which a change of the entity has ended; absent = there are none. */
   readonly brokenUntil?: number;
 }
@@ -33,6 +42,12 @@ export interface SessionStore {
    * none.
    */
   acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined>;
+  /** The same for several receivers, each of which gets another session. */
+  acceptSeveral(
+    partition: Log,
+    request: AcceptNextRequest,
+    wanted: number,
+  ): Promise<AcceptedSessions>;
   /** The state of a session's lock now. */
   lockState(session: Log): Promise<SessionLockState>;
   /** The same for the holder of the lock. */

@@ -58,7 +58,7 @@ async function acceptNext(
       const isLast = !wait.listen(logs);
       await beforeAttempt?.();
       if (wait.isAborted) return undefined;
-      const accepted = await acceptInAny(dependencies, entity, path);
+      const accepted = await acceptInAny(dependencies, entity, path, () => !wait.isAborted);
       if (accepted !== undefined || isLast) return accepted && toSessionLock(accepted);
       onWait?.();
       await wait.pause();
@@ -74,6 +74,7 @@ async function acceptInAny(
   dependencies: BrokerDependencies,
   entity: Receivable,
   path: EntityPath,
+  isWanted: () => boolean,
 ): Promise<AcceptedSession | undefined> {
   const partitions = partitionNumbers(entity);
   const [byte = 0] = partitions.length > 1 ? dependencies.random.bytes(1) : [];
@@ -84,6 +85,7 @@ async function acceptInAny(
     const accepted = await dependencies.sessions.acceptNext(log, {
       policy: policyOf(entity, 'main', partition),
       lockMs: entity.description.lockMs,
+      isWanted,
       // Only a change of the entity breaks locks.
       ...(entity.epoch === 1 ? {} : { brokenUntil: entity.updatedAt + LIMITS.lockMsMax }),
     });

@@ -7,14 +7,14 @@ import { addTo } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { putPayloads, releasePayload } from '../blocks/payloads.ts';
-import { announce } from '../blocks/read-blocks.ts';
+import { announce, sortKeyOf } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/unknown-outcome.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
-import { randomName } from '../schema/message-keys.ts';
+import { logName, randomName } from '../schema/message-keys.ts';
 import { addReady, readSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { takeNumbers } from './partition-header.ts';
@@ -103,7 +103,7 @@ export async function prepareAppend(
       // Noted before the write, so that a crash leaves no message that never comes due, and again after it, since
       // an activation in between may have found nothing.
       dueAt === undefined ? undefined : noteDue(context, log, dueAt),
-      readSessions(table, sessions),
+      readSessions(context, sessions),
     ]),
   );
 
@@ -130,7 +130,7 @@ export async function prepareAppend(
     noteDueAgain: async () => {
       if (dueAt !== undefined) await noteDue(context, log, dueAt);
     },
-    addReady: () => addReady(context, sessions, before),
+    addReady: () => addReady(context, sessions, { before, blocks: keysOf(placed) }),
     announce: () => {
       for (const { to, block } of placed) {
         // Another send may have stored a later block first, so a hint may already skip this one.
@@ -143,6 +143,17 @@ export async function prepareAppend(
       }
     },
   };
+}
+
+/** The sort key of a live block in each log, by the name of the log. */
+function keysOf(placed: readonly { readonly to: Log; readonly block: Block }[]) {
+  return new Map(
+    placed
+      .filter(({ block }) => block.section === 'live')
+      // The first of each log is set last.
+      .reverse()
+      .map(({ to, block }) => [logName(to), sortKeyOf(block)]),
+  );
 }
 
 /** The sessions that get active messages. */

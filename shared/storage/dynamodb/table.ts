@@ -216,15 +216,20 @@ export class Table {
 
   /** Puts items without conditions, in any order, not atomic. Returns when all are durable. */
   async putMany(items: readonly Item[]): Promise<void> {
-    await this.#writeMany(items.map((Item) => ({ PutRequest: { Item } })));
+    await this.writeMany(items, []);
   }
 
   /** Deletes items by key, as `putMany` puts them. */
   async deleteMany(keys: readonly ItemKey[]): Promise<void> {
-    await this.#writeMany(keys.map((key) => ({ DeleteRequest: { Key: keyItem(key) } })));
+    await this.writeMany([], keys);
   }
 
-  async #writeMany(requests: readonly WriteRequest[]): Promise<void> {
+  /** Puts some items and deletes others, as `putMany` does. None may be named twice. */
+  async writeMany(items: readonly Item[], keys: readonly ItemKey[]): Promise<void> {
+    const requests: WriteRequest[] = [
+      ...items.map((Item) => ({ PutRequest: { Item } })),
+      ...keys.map((key) => ({ DeleteRequest: { Key: keyItem(key) } })),
+    ];
     await Promise.all(chunks(requests, BATCH_WRITE_MAX).map((page) => this.#writePage(page)));
   }
 

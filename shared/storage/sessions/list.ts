@@ -120,15 +120,15 @@ const FAR_AWAY = 0xffff_ffff_ffff;
  * Whether a message on its last delivery counts as active (semantics #98): it is locked, or its session was released.
  */
 async function isActive(
-  { table, clock }: StoreContext,
+  context: StoreContext,
   partition: Log,
   sessionId: string,
   { rules }: LogPolicy,
   block: Block,
 ): Promise<boolean> {
   const log = logOfSession(partition, sessionId);
-  const now = clock.now();
-  const session = toLockState(await readSession(table, log), log, now);
+  const now = context.clock.now();
+  const session = toLockState(await readSession(context, log), log, now);
   const { free, nextFreeAt } = surveyBlock(block, { ...rules, session }, now);
   return free.length > 0 || nextFreeAt !== undefined;
 }

@@ -26,15 +26,15 @@ import {
 
 /**
  * Locks a free session by one conditional write. Before that it writes an index entry for the end of the lock, so that
- * the messages of a holder that vanishes are found. The condition refuses a session that has a holder (semantics #88):
- * undefined = another process was faster. Two write units.
+ * the messages of a holder that vanishes are found. The condition refuses a session that has a holder (semantics #88).
+ * Two write units.
  */
 export async function lockSession(
   context: StoreContext,
   session: Log,
   lockMs: number,
-): Promise<AcceptedSession | undefined> {
-  const { table, clock, random } = context;
+): Promise<Locking> {
+  const { table, clock, random, plainSessions } = context;
   const now = clock.now();
   const epoch = session.sessions?.epoch ?? 0;
   const token = sessionToken(epoch, random.bytes(SESSION_TOKEN_BYTES));
@@ -55,26 +55,35 @@ export async function lockSession(
       ':entry': { S: entryKey },
       ':generation': { N: String(generation) },
     },
+    ReturnValues: 'ALL_OLD' as const,
   };
   // Not repeated by the client: after the holder has released the session, a repeated write would lock it again.
   const locked = await resultOf(table.update(sessionKey(session), lock, { once: true }));
   if ('error' in locked && !(await isLockedBy(context, session, token, locked.error))) {
     throw locked.error;
   }
-  if ('error' in locked || locked.value.done) return { sessionId, token, lockedUntil };
+  if ('value' in locked && locked.value.done)
+    plainSessions.note(session, parseSession(locked.value.item ?? {}));
+  if ('error' in locked || locked.value.done)
+    return { accepted: { sessionId, token, lockedUntil } };
   context.background(() => deleteLockEntry(context, session, { entryKey, generation }));
-  return undefined;
+  return { accepted: undefined, holder: parseSession(locked.value.old ?? {}) };
 }
+
+/** The outcome of locking a session: its new lock, or the session as another process holds it. */
+export type Locking =
+  | { readonly accepted: AcceptedSession }
+  | { readonly accepted: undefined; readonly holder: Session };
 
 /** Whether a failed write has locked the session after all. Reads the session if the outcome is unknown. */
 async function isLockedBy(
-  { table }: StoreContext,
+  context: StoreContext,
   session: Log,
   token: Uint8Array,
   error: unknown,
 ): Promise<boolean> {
   if (!isUnknownOutcome(error)) return false;
-  const looked = await resultOf(readSession(table, session));
+  const looked = await resultOf(readSession(context, session));
   const lock = 'value' in looked ? looked.value.lock : undefined;
   return isSameBytes(lock?.token, token);
 }
@@ -85,19 +94,20 @@ export async function accept(
   session: Log,
   lockMs: number,
 ): Promise<AcceptedSession | undefined> {
-  const known = await readSession(context.table, session);
+  const known = await readSession(context, session);
   if (liveLock(known, session, context.clock.now()) !== undefined) return undefined;
-  return await lockSession(context, session, lockMs);
+  return (await lockSession(context, session, lockMs)).accepted;
 }
 
 /** Reads a session whose lock the caller holds. Throws SessionLockLost. */
 export async function readHeld(
-  { table, clock }: StoreContext,
+  context: StoreContext,
   session: Log,
   token: Uint8Array,
 ): Promise<Session> {
-  const known = await readSession(table, session);
-  requireHeld(known, session, token, clock.now());
+  const known = await readSession(context, session);
+  requireHeld(known, session, token, context.clock.now());
+  context.plainSessions.note(session, known);
   return known;
 }
 
@@ -112,10 +122,8 @@ export async function held(
   session: Log,
   token: Uint8Array,
 ): Promise<SessionLockState> {
-  const known = await readSession(context.table, session);
-  const now = context.clock.now();
-  requireHeld(known, session, token, now);
-  return toLockState(known, session, now);
+  const known = await readHeld(context, session, token);
+  return toLockState(known, session, context.clock.now());
 }
 
 /** Renews the lock and returns its end, epoch ms. One write unit. Throws SessionLockLost. */

@@ -1,7 +1,7 @@
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { unknownOutcome } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
-import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
 import {
   logName,
   readyCollection,
@@ -33,6 +33,8 @@ export interface ReadyEntry {
   readonly dueAt: number;
   /** Absent in entries for the end of a lock, whose names are never used twice. */
   readonly stamp?: { readonly bytes: Uint8Array; readonly count: number };
+  /** Sort key of a block that a send stored before it wrote the entry; most probably it is still there. */
+  readonly block?: string;
 }
 
 const STAMP_BYTES = 6;
@@ -84,20 +86,20 @@ export function newLockEntry(context: StoreContext, session: Log, lockedUntil: n
 
 /** Writes the entry for the end of a lock. One write unit. */
 export async function putLockEntry(
-  { table }: StoreContext,
+  { items }: StoreContext,
   session: Log,
   sortKey: string,
 ): Promise<void> {
-  await table.put(keyItem({ pk: readyCollection(session), sk: sortKey }));
+  await items.putKey({ pk: readyCollection(session), sk: sortKey });
 }
 
 /** Deletes the entry for the end of a lock by its name. One write unit. */
 export async function deleteLockEntry(
-  { table }: StoreContext,
+  { items }: StoreContext,
   session: Log,
   { entryKey, generation }: Pick<StoredSessionLock, 'entryKey' | 'generation'>,
 ): Promise<void> {
-  await table.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
+  await items.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
 }
 
 /** Removes an entry, unless its session was added again since it was read. One write unit. */
@@ -133,11 +135,13 @@ export async function readReady(
     entries: items.map((item) => {
       const sk = item['sk']?.S ?? '';
       const bytes = item['x']?.B;
+      const block = item['b']?.S;
       return {
         key: { pk, sk },
         sessionId: sessionOf(sk) ?? '',
         dueAt: readyInstant(sk),
         ...(bytes === undefined ? {} : { stamp: { bytes, count: Number(item['c']?.N ?? 0) } }),
+        ...(block === undefined ? {} : { block }),
       };
     }),
   };
@@ -165,11 +169,11 @@ export function isRemovable(
 
 /** Reads the items of sessions, by their logs' names. One read unit each. */
 export async function readSessions(
-  table: Table,
+  context: StoreContext,
   sessions: readonly Log[],
 ): Promise<ReadonlyMap<string, Session>> {
   const known = sessions.map(async (session) => {
-    return [logName(session), await readSession(table, session)] as const;
+    return [logName(session), await readSession(context, session)] as const;
   });
   return new Map(await Promise.all(known));
 }
@@ -177,18 +181,27 @@ export async function readSessions(
 /**
  * Adds those of `logs` that are sessions, after messages were stored in them. `before` = the sessions as they were read
  * a moment ago: a session with a holder then is read again, since the holder may have found it empty and released it
- * just before the message was stored. Throws ServiceTimeout: the messages are stored, but may not be received before
- * the next send to their session, or the sweep.
+ * just before the message was stored. `blocks` = for each the sort key of a stored block. Throws ServiceTimeout: the
+ * messages are stored, but may not be received before the next send to their session, or the sweep.
  */
 export async function addReady(
   context: StoreContext,
   logs: readonly Log[],
-  before: ReadonlyMap<string, Session> = new Map(),
+  {
+    before,
+    blocks,
+  }: {
+    readonly before?: ReadonlyMap<string, Session>;
+    readonly blocks?: ReadonlyMap<string, string>;
+  } = {},
 ): Promise<void> {
   const sessions = logs.filter(isSession);
   try {
     await Promise.all(
-      sessions.map((session) => addOne(context, session, before.get(logName(session)))),
+      sessions.map((session) => {
+        const name = logName(session);
+        return addOne(context, session, before?.get(name), blocks?.get(name));
+      }),
     );
   } catch (error) {
     throw unknownOutcome(error);
@@ -200,15 +213,17 @@ async function addOne(
   context: StoreContext,
   session: Log,
   before: Session | undefined,
+  block: string | undefined,
 ): Promise<void> {
   const { table, clock, random } = context;
   const now = clock.now();
   const mayHaveEntry = before === undefined || hasLockEntry(before, session, now);
-  if (mayHaveEntry && hasLockEntry(await readSession(table, session), session, now)) return;
+  if (mayHaveEntry && hasLockEntry(await readSession(context, session), session, now)) return;
   await table.update(waitingKey(session, now), {
     // The count keeps a write that was repeated after a lost answer from restoring an old stamp.
-    UpdateExpression: 'SET x = :stamp ADD c :one',
+    UpdateExpression: `SET x = :stamp${block === undefined ? '' : ', b = :block'} ADD c :one`,
     ExpressionAttributeValues: {
+      ...(block !== undefined && { ':block': { S: block } }),
       ':stamp': { B: random.bytes(STAMP_BYTES) },
       ':one': { N: '1' },
     },

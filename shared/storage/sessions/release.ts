@@ -15,7 +15,14 @@ import { AFTER_SECTIONS, FIRST_BLOCK, logName, sessionKey } from '../schema/mess
 import type { StoreContext } from '../store-context.ts';
 import { readHeld } from './lock.ts';
 import { addReady, deleteLockEntry } from './ready-index.ts';
-import { liveLock, parseSession, readSession, type Session, whileHeld } from './session-item.ts';
+import {
+  liveLock,
+  parseSession,
+  readSession,
+  type Session,
+  type StoredSessionLock,
+  whileHeld,
+} from './session-item.ts';
 
 /** Releasing sessions. */
 
@@ -28,16 +35,43 @@ export async function release(
   session: Log,
   token: Uint8Array,
 ): Promise<void> {
-  const known = await readHeld(context, session, token);
-  const { lock } = known;
-  const { written, isForgotten } = await unlock(context, session, known, token);
+  const { written, lock, isForgotten } =
+    (await forgetUnread(context, session, token)) ?? (await unlock(context, session, token));
+  context.plainSessions.forget(session);
   requireGone(written, session, token, context);
   await afterStoring(
     addIfMessagesLeft(context, session, isForgotten ? lockIdOf(token) : undefined),
   );
-  if (lock !== undefined) {
-    context.background(() => deleteLockEntry(context, session, lock));
-  }
+  if (lock !== undefined) context.background(() => deleteLockEntry(context, session, lock));
+}
+
+/** What became of a lock that a release tried to end. */
+interface Ended {
+  readonly written: Written;
+  /** The lock, with the name of its index entry; absent if the outcome is unknown and the item was not read. */
+  readonly lock: StoredSessionLock | undefined;
+  /** Whether the item was deleted. */
+  readonly isForgotten: boolean;
+}
+
+/**
+ * Deletes the item of an empty session without reading it, if it probably has no state. Undefined = it has a state or
+ * messages, or the lock is lost.
+ */
+async function forgetUnread(
+  context: StoreContext,
+  session: Log,
+  token: Uint8Array,
+): Promise<Ended | undefined> {
+  if (!context.plainSessions.has(session) || !(await isEmptySession(context, session)))
+    return undefined;
+  const written = await deleteHeld(context, session, token);
+  if (!written.done) return written.isUncertain ? ended(written, undefined) : undefined;
+  return ended(written, written.item && parseSession(written.item).lock);
+}
+
+function ended(written: Written, lock: StoredSessionLock | undefined, isForgotten = true): Ended {
+  return { written, lock, isForgotten };
 }
 
 /** Adds the session if it has messages. They may have been received under a `forgotten` lock, whose id no item has. */
@@ -53,7 +87,7 @@ async function addIfMessagesLeft(
   });
   if (blocks.length === 0) return;
   await Promise.all([
-    addReady(context, [session], new Map([[logName(session), UNKNOWN]])),
+    addReady(context, [session], { before: new Map([[logName(session), UNKNOWN]]) }),
     forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),
   ]);
 }
@@ -97,7 +131,7 @@ export async function endSession(
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      const { lock } = await readSession(context.table, session);
+      const { lock } = await readSession(context, session);
       if (lock === undefined || !isSameBytes(lockIdOf(lock.token), lockId)) {
         // An earlier try may have ended the lock without adding the session to the index.
         if (tries > 1) await addReady(context, [session]);
@@ -120,35 +154,38 @@ const UNKNOWN: Session = { released: [] };
 
 /**
  * Ends the lock of a session and stores the lock's id, so that messages the holder left, or is receiving now, count no
- * failed delivery. An empty session without state is deleted instead; then `isForgotten` is true.
+ * failed delivery. An empty session without state is deleted instead.
  */
-async function unlock(
-  context: StoreContext,
-  session: Log,
-  known: Session,
-  token: Uint8Array,
-): Promise<{ readonly written: Written; readonly isForgotten: boolean }> {
+async function unlock(context: StoreContext, session: Log, token: Uint8Array): Promise<Ended> {
   const { table, clock } = context;
-  const isEmptyNow = known.state === undefined && (await isEmptySession(context, session));
-  const { condition, values } = whileHeld(token, session, clock.now());
-  if (isEmptyNow) {
-    const written = await orLookedUp(
-      table,
-      sessionKey(session),
-      table.delete(sessionKey(session), {
-        ConditionExpression: `${condition} AND attribute_not_exists(w)`,
-        ExpressionAttributeValues: values,
-      }),
-    );
-    if (written.done || written.isUncertain) return { written, isForgotten: true };
+  const known = await readHeld(context, session, token);
+  if (known.state === undefined && (await isEmptySession(context, session))) {
+    const written = await deleteHeld(context, session, token);
+    if (written.done || written.isUncertain) return ended(written, known.lock);
   }
+  const { condition, values } = whileHeld(token, session, clock.now());
   const released = await remembered(context, session, [...known.released, lockIdOf(token)]);
   const releasing = table.update(sessionKey(session), {
     UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
     ConditionExpression: condition,
     ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
   });
-  return { written: await orLookedUp(table, sessionKey(session), releasing), isForgotten: false };
+  return ended(await orLookedUp(table, sessionKey(session), releasing), known.lock, false);
+}
+
+/** Deletes the item of a session under the caller's lock, unless it has a state. The outcome has the deleted item. */
+async function deleteHeld(
+  { table, clock }: StoreContext,
+  session: Log,
+  token: Uint8Array,
+): Promise<Written> {
+  const { condition, values } = whileHeld(token, session, clock.now());
+  const deleting = table.delete(sessionKey(session), {
+    ConditionExpression: `${condition} AND attribute_not_exists(w)`,
+    ExpressionAttributeValues: values,
+    ReturnValues: 'ALL_OLD',
+  });
+  return await orLookedUp(table, sessionKey(session), deleting);
 }
 
 /** The latest locks are kept in any case, because a claim under them may still be under way. */

@@ -1,7 +1,8 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Log } from '../../domain/blocks/log.ts';
 import { LOCK_ID_BYTES, lockIdOf, type SessionLockState } from '../../domain/blocks/session.ts';
-import type { Item, Table } from '../dynamodb/table.ts';
+import type { ItemRequests } from '../dynamodb/item-requests.ts';
+import type { Item } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 
 /**
@@ -43,8 +44,11 @@ export interface StatePlace {
 const NOTHING: Session = { released: [] };
 
 /** Reads a session. One read unit. */
-export async function readSession(table: Table, session: Log): Promise<Session> {
-  const item = await table.get(sessionKey(session), { consistent: true });
+export async function readSession(
+  { items }: { readonly items: ItemRequests },
+  session: Log,
+): Promise<Session> {
+  const item = await items.get(sessionKey(session));
   return item === undefined ? NOTHING : parseSession(item);
 }
 

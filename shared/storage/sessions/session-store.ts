@@ -6,7 +6,8 @@ import type { SessionLockState } from '../../domain/blocks/session.ts';
 import { FIRST_READY } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
-import { acceptNext, cleanReadyIndex, LookedThrough } from './accept-next.ts';
+import { AcceptMemory } from './accept-memory.ts';
+import { acceptSeveral, cleanReadyIndex } from './accept-next.ts';
 import { addMissingSessions, listSessions } from './list.ts';
 import { accept, held, renewSession } from './lock.ts';
 import { readReady } from './ready-index.ts';
@@ -41,18 +42,20 @@ const VERBS = {
 
 /** Sessions in DynamoDB. */
 export function createSessionStore(context: StoreContext): SweptSessionStore {
-  const memory = {
-    accepting: new Map<string, Promise<boolean>>(),
-    lookedThrough: new LookedThrough(),
-  };
+  const memory = new AcceptMemory();
   return {
     ...bindAll(context, VERBS),
-    acceptNext: (partition, request) => acceptNext(context, partition, request, memory),
+    acceptNext: async (partition, request) => {
+      const { sessions } = await acceptSeveral(context, partition, request, 1, memory);
+      return sessions[0];
+    },
+    acceptSeveral: (partition, request, wanted) =>
+      acceptSeveral(context, partition, request, wanted, memory),
   };
 }
 
-async function lockState({ table, clock }: StoreContext, session: Log): Promise<SessionLockState> {
-  return toLockState(await readSession(table, session), session, clock.now());
+async function lockState(context: StoreContext, session: Log): Promise<SessionLockState> {
+  return toLockState(await readSession(context, session), session, context.clock.now());
 }
 
 async function deadLetterLapsedSessions(

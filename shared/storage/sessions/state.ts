@@ -45,8 +45,9 @@ export async function setState(
   token: Uint8Array,
   bytes: Uint8Array | undefined,
 ): Promise<void> {
-  const { table, clock, random } = context;
+  const { table, clock, random, plainSessions } = context;
   const now = clock.now();
+  plainSessions.forget(session);
   const isLarge = bytes !== undefined && bytes.byteLength > INLINE_BYTES_MAX;
   const stored: string[] = [];
   const store = async () => {

@@ -43,7 +43,7 @@ export async function cleanUp(
  * keeps only what is over under its present lock. One read unit.
  */
 async function judgeAgain(
-  { table, clock }: StoreContext,
+  context: StoreContext,
   log: Log,
   policy: LogPolicy,
   leftovers: readonly Leftover[],
@@ -53,8 +53,8 @@ async function judgeAgain(
   );
   const isHolder = policy.rules.session?.holder !== undefined;
   if (log.sessionId === undefined || isHolder || !isAnyOver) return { policy, leftovers };
-  const known = await readSession(table, log);
-  const now = clock.now();
+  const known = await readSession(context, log);
+  const now = context.clock.now();
   const rules = { ...policy.rules, session: toLockState(known, log, now) };
   const again = leftovers.map(({ block, survey }) => {
     const { exhausted, expired } = surveyBlock(block, rules, now);

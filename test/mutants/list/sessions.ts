@@ -41,11 +41,14 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release looks for messages before it lets the session go',
     room: 'storage',
-    find: `const { written, isForgotten } = await unlock(context, session, known, token);
+    find: `const { written, lock, isForgotten } =
+    (await forgetUnread(context, session, token)) ?? (await unlock(context, session, token));
+  context.plainSessions.forget(session);
   requireGone(written, session, token, context);`,
     replace: `const front = { from: FIRST_BLOCK, limit: 1, consistent: true };
       const { blocks: seen } = await readBlocks(context, session, front);
-      const { written, isForgotten } = await unlock(context, session, known, token);
+      const { written, lock, isForgotten } =
+        (await forgetUnread(context, session, token)) ?? (await unlock(context, session, token));
       requireGone(written, session, token, context);
       if (seen.length === 0) {
         if (lock !== undefined) context.background(() => deleteLockEntry(context, session, lock));
@@ -71,6 +74,34 @@ export const SESSIONS: readonly Mutant[] = [
     harm: 'Accepting the next session is answered empty although one has messages.',
     needs:
       'Two sends to one session within a second; its messages are gone in between; accepting the next session looks at it just before the second send.',
+  },
+  {
+    name: 'a session that this process has served is passed over when it becomes ready again',
+    room: 'storage',
+    find: "return [key.pk, key.sk, bytes, stamp?.count].join(' ');",
+    replace: 'return [key.pk, key.sk, bytes === key.pk].join();',
+    harm: 'Accepting the next session is answered empty although one has messages.',
+    needs: 'A session is served through one process, and gets a message within the same second.',
+  },
+  {
+    name: 'a call that left a session to another one does not look again when that one failed',
+    room: 'storage',
+    find: 'if (isEnough(search) || (await Promise.all(left)).every(Boolean)) break;',
+    replace: 'break;',
+    harm: 'Accepting the next session is answered empty although one has messages.',
+    needs:
+      'Two accepts of the next session through one process; the write of the first one fails while the second looks.',
+  },
+  {
+    name: 'a release forgets the state that was set meanwhile',
+    room: 'storage',
+    find: `AND attribute_not_exists(w)\`,
+    ExpressionAttributeValues: values,`,
+    replace: `AND (attribute_not_exists(w) OR attribute_exists(w))\`,
+    ExpressionAttributeValues: values,`,
+    harm: 'The state of a session is gone.',
+    needs:
+      'A session is accepted through one process, its state is set through another one, and the first one releases it.',
   },
   {
     name: 'a session state that arrives late replaces a later one',

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { hookedClient } from '../../support/hooked-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { acceptNext } from '../../support/test-session.ts';
 import { createSubscriptions, createTopic } from '../../support/topic-entities.ts';
 import { SlowTime, type VirtualTime } from '../../support/virtual-time.ts';
 
@@ -137,3 +138,55 @@ test('32 senders of single messages to a topic with 100 subscriptions pay at mos
   assert.ok(alone.write <= 201, `${alone.write} write units`);
   assert.ok(each <= alone.write / 5, `${each} write units a message`);
 });
+
+/** Accepts the next session, receives and completes its message, and releases it. Returns the body of the message. */
+async function serveSession(broker: TestBroker): Promise<string> {
+  const session = await acceptNext(broker, 's');
+  assert.ok(session, 'each client gets a session');
+  const [message, other] = await session.peekLockMany(10);
+  assert.ok(message);
+  assert.equal(other, undefined, 'a session has one message');
+  const token = message.broker.LockToken;
+  const [outcome] = await session.settle([{ lockToken: token, outcome: 'complete' }]);
+  assert.ok(outcome?.settled);
+  await session.release();
+  return message.body;
+}
+
+async function sendToSessions(broker: TestBroker, count: number): Promise<void> {
+  for (let i = 0; i < count; i += CLIENTS) {
+    const batch = Array.from({ length: Math.min(CLIENTS, count - i) }, (_, n) => ({
+      Body: `s${i + n}`,
+      BrokerProperties: { SessionId: `s${i + n}` },
+    }));
+    expectStatus(await broker.sendBatch('s', batch), 201);
+  }
+}
+
+/** What it took before the calls of one process shared requests: for one client, and for 8 with a look of their own. */
+const BEFORE = { requests: { alone: 16, shared: 20.9 }, read: 9, write: 7 } as const;
+
+for (const [clients, requestsMax] of [
+  [1, 14],
+  [8, 10.4],
+  [32, 9.5],
+] as const) {
+  test(`${clients} clients that each serve one session after the other pay at most ${requestsMax} requests a session`, async (t) => {
+    const broker = await startWarm(t);
+    expectStatus(await broker.createQueue('s', { RequiresSession: 'true' }), 201);
+    const rounds = 6;
+    const sessions = clients * rounds;
+    await sendToSessions(broker, sessions);
+    const seen = new Set<string>();
+    const { read, write, requests } = await broker.units(() =>
+      byClients(clients, rounds, async () => seen.add(await serveSession(broker))),
+    );
+    const each = [read, write, requests].map((units) => units / sessions);
+    t.diagnostic(JSON.stringify(each));
+    assert.equal(seen.size, sessions, 'each session is served once');
+    // Beside these, the entity and its due messages are read once.
+    assert.ok(requests <= requestsMax * sessions + 2, `${requests / sessions} requests a session`);
+    assert.ok(read <= BEFORE.read * sessions, `${read / sessions} read units a session`);
+    assert.equal(write, BEFORE.write * sessions);
+  });
+}

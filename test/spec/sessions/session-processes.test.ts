@@ -97,6 +97,28 @@ test('#91 a message abandoned through one process is at once the next one delive
   assert.deepEqual(await drain(session), ['1', '2', '3']);
 });
 
+test('#95 a state that is set through another process outlasts a release', async (t) => {
+  const [here, there] = await startTwo(t);
+  await here.send('a', '1');
+  const session = await here.next();
+  assert.deepEqual(await drain(session), ['1']);
+  await through(there, session).setState('step 2');
+  await session.release();
+  assert.equal(await (await here.accept('a')).state(), 'step 2');
+});
+
+test('#87 accepts of one process that look at the same time get a session each, although one of them hangs', async (t) => {
+  const [here, there, pauses] = await startTwo(t);
+  await here.sendBatch([inSession('a', '1'), inSession('b', '2')]);
+  const locking = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
+  const first = there.next();
+  await locking.reached;
+  // It leaves the first session to the other accept.
+  const second = await there.next();
+  locking.goOn();
+  assert.deepEqual([(await first).id, second.id].sort(), ['a', 'b']);
+});
+
 test('a waiting accept gets a session that starts or is released through another process', async (t) => {
   const [here, there] = await startTwo(t);
   const waiting = here.next(60);
