@@ -11,10 +11,13 @@ import {
   measureCompeting,
 } from './competing/competing.ts';
 import { COMPETING_TITLE, printCompeting } from './competing/report.ts';
+import { benchCosts } from './costs/section.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
+import { measureManagement } from './management/measure.ts';
+import { MANAGEMENT_TITLE, printManagement } from './management/report.ts';
 import { type BenchOptions, isArgumentFault, parseOptions, USAGE } from './options.ts';
 import { printPartitions } from './partition-report.ts';
 import { measurePartitions, type PartitionRow } from './partitions.ts';
@@ -74,38 +77,11 @@ async function run(options: BenchOptions): Promise<void> {
     return;
   }
   const { quick, engine, corpus } = options;
-  if (options.simulate) {
-    await writeScale(quick);
-    return;
-  }
-  if (options.partitions) {
-    await countPartitions(engine);
-    return;
-  }
-  if (options.competing) {
-    const section = printCompeting(await measureCompeting(competingOptions(options)));
-    console.log(section);
-    if (!quick) replaceSection(COMPETING_TITLE, section);
-    return;
-  }
   const times = quick ? TIMES_MS.quick : TIMES_MS.full;
   const server = { engine, profileDirectory: options['cpu-prof'] };
-  if (options.singles) {
-    await benchSingles(quick, server);
-    return;
-  }
-  if (options.peers) {
-    await benchPeers(quick, options.peerPackages, server);
-    return;
-  }
-  if (options.idle) {
-    console.log(printIdle(await benchIdle(quick, engine)));
-    return;
-  }
-  if (options.amqp) {
-    const section = printAmqp(await measureAmqp(times, server, quick));
-    console.log(section);
-    if (!quick) replaceSection(AMQP_TITLE, section);
+  const alone = aloneOf(options, times, server);
+  if (alone !== undefined) {
+    await alone();
     return;
   }
   const [load = 0] = loadavg();
@@ -138,6 +114,49 @@ async function run(options: BenchOptions): Promise<void> {
     singles,
   });
   if (!quick) keepResults(report);
+}
+
+/** The part of the benchmark that an option asks for, if one asks for a part. */
+function aloneOf(
+  options: BenchOptions,
+  times: Times,
+  server: ServerOptions,
+): (() => Promise<void>) | undefined {
+  const { quick, engine } = options;
+  if (options.simulate) return () => writeScale(quick);
+  if (options.partitions) return () => countPartitions(engine);
+  if (options.costs) return () => benchCosts(quick, engine);
+  if (options.idle) return async () => console.log(printIdle(await benchIdle(quick, engine)));
+  if (options.singles) return () => benchSingles(quick, server);
+  if (options.peers) return () => benchPeers(quick, options.peerPackages, server);
+  const section = sectionOf(options, times, server);
+  if (section === undefined) return undefined;
+  const [title, measure] = section;
+  return async () => {
+    const text = await measure();
+    console.log(text);
+    if (!quick) replaceSection(title, text);
+  };
+}
+
+/** A section of RESULTS.md that an option asks for: its title, and how it is measured. */
+function sectionOf(
+  options: BenchOptions,
+  times: Times,
+  server: ServerOptions,
+): readonly [title: string, measure: () => Promise<string>] | undefined {
+  const { quick, engine } = options;
+  if (options.management) {
+    return [MANAGEMENT_TITLE, async () => printManagement(await measureManagement(engine, quick))];
+  }
+  if (options.competing) {
+    const competing = competingOptions(options);
+    return [COMPETING_TITLE, async () => printCompeting(await measureCompeting(competing))];
+  }
+  if (options.amqp) {
+    return [AMQP_TITLE, async () => printAmqp(await measureAmqp(times, server, quick))];
+  }
+  return undefined;
 }
 
 function competingOptions({ engine, quick, messages }: BenchOptions): CompetingOptions {

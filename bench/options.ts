@@ -24,6 +24,10 @@ of filters a second, and writes them to bench/RESULTS.md.
                   they are. Their servers are looked up on PATH, and started with data of their
                   own; DIR, or the variable DYNABUS_PEERS, is a folder with their node packages:
                   npm i --prefix DIR pg-boss amqplib bullmq ioredis
+  --costs         what the cost tables of docs/cost.md are computed from, and writes those tables;
+                  --quick computes them from what the last run has measured
+  --management    what it costs to create, list and count among few and many entities and messages,
+                  and nothing else; the other sections are left as they are
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
                   other sections are left as they are; exits with 1 if it is served too slowly
   --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
@@ -55,6 +59,8 @@ export function parseOptions() {
       peers: { type: 'boolean', default: false },
       hostile: { type: 'boolean', default: false },
       messages: { type: 'string' },
+      costs: { type: 'boolean', default: false },
+      management: { type: 'boolean', default: false },
       simulate: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },
       corpus: { type: 'string' },

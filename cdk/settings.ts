@@ -43,11 +43,15 @@ const stageSettingsShape = section({
     .int(RETENTION)
     .refine((days) => days in RetentionDays, RETENTION)
     .default(RetentionDays.ONE_MONTH),
+  /**
+   * The memory of each function, which also decides its share of a processor. Receives wait in two of them, and waiting
+   * is paid for by memory (docs/cost.md).
+   */
   memoryMb: section({
-    send: memoryMb(1024),
-    receive: memoryMb(1024),
-    settle: memoryMb(1024),
-    manage: memoryMb(1024),
+    send: memoryMb(512),
+    receive: memoryMb(256),
+    settle: memoryMb(512),
+    manage: memoryMb(256),
     sweep: memoryMb(512),
   }).prefault({}),
   /** Reserved concurrent executions by function, which are also its maximum, and all that bounds a function URL. */
@@ -58,8 +62,8 @@ const stageSettingsShape = section({
     manage: whole(1, 10_000).optional(),
     sweep: whole(1, 10_000).optional(),
   }).default({}),
-  /** The longest that a receive waits for a message, ms; Lambda bills waiting by the millisecond. */
-  receiveWaitMsMax: whole(0, 20_000).default(2000),
+  /** The longest that a receive waits for a message, ms: a client that asks again at once pays least for long waits. */
+  receiveWaitMsMax: whole(0, 20_000).default(10_000),
   sweepMinutes: whole(1, 60).default(1),
   /**
    * Requests a second on average, and at once. Beyond that API Gateway answers 429, and each task of the AMQP gateway

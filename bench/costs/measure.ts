@@ -7,16 +7,25 @@ import { type Lock, type Prepared, prepareSend } from '../http-client.ts';
 import { countQueue } from '../queue-units.ts';
 import { countTopic, createTopic } from '../topic-units.ts';
 import { type FunctionUnderTest, startFunction } from './function-client.ts';
-import type { Measured, MeasuredIdle, MeasuredMessages, MeasuredWait } from './measured.ts';
+import type {
+  Measured,
+  MeasuredIdle,
+  MeasuredMessages,
+  MeasuredReceive,
+  MeasuredWait,
+} from './measured.ts';
+import { OBEDIENT_MS } from './model.ts';
 
 const SIZES = ['200 B', '1 KB'];
 const BATCHES = [1, 10, 100] as const;
 const SUBSCRIPTIONS = 3;
 /** Calls of each operation before and while processor time is measured, at a batch of one and of more. */
 const CALLS = { warmUp: 300, single: 400, batch: 60 } as const;
-const WAITS_MS = [0, 100, 1000, 2000, 5000, 20_000] as const;
+const WAITS_MS = [0, 100, 1000, 2000, 5000, 10_000, 20_000] as const;
+/** The pause between two receives of a client that polls, ms. */
+const POLL_MS = 10_000;
 /** How long calls that wait are repeated, ms, and how often at least. */
-const WAITING_MS = 20_000;
+const WAITING_MS = 10_000;
 const WAITS_MIN = 2;
 const WAITS_MAX = 200;
 const ENTITIES = [0, 100, 5000] as const;
@@ -38,6 +47,7 @@ export async function measureCosts(kind: string | undefined): Promise<Measured> 
       messages: counted.messages.map(withCpu),
       topic: { ...withCpu(counted.topic), subscriptions: SUBSCRIPTIONS },
       waits: await measureWaits(engine.endpoint),
+      poll: await measureReceives(engine.endpoint, 0, POLL_MS),
       idle: await measureIdle(engine.endpoint),
     };
   } finally {
@@ -133,29 +143,35 @@ async function runCalls(
   return cpuMs;
 }
 
-/** Repeats receives from an empty queue, as an idle client does. */
 async function measureWaits(endpoint: string): Promise<readonly MeasuredWait[]> {
   const rows: MeasuredWait[] = [];
   for (const waitMs of WAITS_MS) {
     console.log(`Waiting ${waitMs} ms`);
-    const under = await startFunction(endpoint, waitMs);
-    await under.http.createQueue('q', undefined);
-    const path = '/q/messages/head?timeout=60';
-    const once = () => under.http.ask('POST', path);
-    await once();
-    const times = Math.min(WAITS_MAX, Math.max(WAITS_MIN, Math.round(WAITING_MS / (waitMs || 1))));
-    const { units, cpuMs } = await under.taken(async () => {
-      for (let i = 0; i < times; i++) await once();
-    });
-    await under.close();
-    rows.push({
-      waitMs,
-      read: units.read / times,
-      write: units.write / times,
-      cpuMs: cpuMs / times,
-    });
+    const looping = await measureReceives(endpoint, waitMs, 0);
+    rows.push({ waitMs, looping, obedient: await measureReceives(endpoint, waitMs, OBEDIENT_MS) });
   }
   return rows;
+}
+
+/** Repeats receives from an empty queue, as an idle client does, with a pause between them. */
+async function measureReceives(
+  endpoint: string,
+  waitMs: number,
+  pauseMs: number,
+): Promise<MeasuredReceive> {
+  const under = await startFunction(endpoint, waitMs);
+  await under.http.createQueue('q', undefined);
+  const once = async () => {
+    under.skip(pauseMs);
+    await under.http.ask('POST', '/q/messages/head?timeout=60');
+  };
+  await once();
+  const times = Math.min(WAITS_MAX, Math.max(WAITS_MIN, Math.round(WAITING_MS / (waitMs || 1))));
+  const { units, cpuMs } = await under.taken(async () => {
+    for (let i = 0; i < times; i++) await once();
+  });
+  await under.close();
+  return { read: units.read / times, write: units.write / times, cpuMs: cpuMs / times };
 }
 
 /** Counts what the sweep costs in namespaces of idle queues. */

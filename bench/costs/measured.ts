@@ -16,13 +16,20 @@ export interface MeasuredMessages {
   readonly operations: Readonly<Record<Operation, MeasuredOperation>>;
 }
 
-/** What one receive costs that waits in a function and gets nothing. */
-export interface MeasuredWait {
-  readonly waitMs: number;
+/** What one receive takes in a function that gets nothing. */
+export interface MeasuredReceive {
   readonly read: number;
   readonly write: number;
   /** Processor time, ms. */
   readonly cpuMs: number;
+}
+
+/** What one receive takes that waits for so long and gets nothing. */
+export interface MeasuredWait {
+  readonly waitMs: number;
+  /** Of a client that asks again at once, and of one that makes the pause that the answer asks for. */
+  readonly looping: MeasuredReceive;
+  readonly obedient: MeasuredReceive;
 }
 
 /** What the sweep costs in a namespace of so many idle queues: units of one run of each kind. */
@@ -49,6 +56,8 @@ export interface Measured {
   /** Single messages to a topic; receive and settle are those of one subscription. */
   readonly topic: MeasuredMessages & { readonly subscriptions: number };
   readonly waits: readonly MeasuredWait[];
+  /** A receive that does not wait, ten seconds after the one before. */
+  readonly poll: MeasuredReceive;
   readonly idle: readonly MeasuredIdle[];
 }
 

@@ -8,7 +8,7 @@ import {
   OTHER_PRICES,
   PRICES,
 } from '../prices.ts';
-import type { MeasuredIdle, MeasuredMessages, MeasuredWait } from './measured.ts';
+import type { MeasuredIdle, MeasuredMessages, MeasuredReceive, MeasuredWait } from './measured.ts';
 
 /** How a stage is set up, as far as it decides costs. */
 export interface Stage {
@@ -36,7 +36,7 @@ const ROUND_TRIP_MS = 5;
 /** From an idle client to a function and back, ms (docs/scale.md). */
 const CLIENT_MS = 10;
 /** The pause that an answer without a message asks for, ms: its `Retry-After` where the wait was cut. */
-const OBEDIENT_MS = 1000;
+export const OBEDIENT_MS = 1000;
 const MONTH_MS = 30 * DAY_MS;
 const DAYS = 30;
 const HOURS = 24 * DAYS;
@@ -104,21 +104,24 @@ export function billOfMessages(
  * the answer asks for.
  */
 export function billOfWaiting(stage: Stage, wait: MeasuredWait, isObedient: boolean): Bill {
-  const { waitMs, cpuMs, read, write } = wait;
-  const megabytes = stage.receiveMegabytes;
+  const receive = isObedient ? wait.obedient : wait.looping;
   // While it waits, a function has time to compute.
-  const ms = Math.max(waitMs, slowed(cpuMs, megabytes)) + ROUND_TRIP_MS;
-  const callMs = ms + CLIENT_MS + (isObedient ? OBEDIENT_MS : 0);
-  const calls = MONTH_MS / callMs;
-  return timesBill(billOfCalls(stage, ms, megabytes, { read, write }), calls / 1e6);
+  const workMs = slowed(receive.cpuMs, stage.receiveMegabytes) + ROUND_TRIP_MS;
+  const ms = Math.max(wait.waitMs, workMs);
+  const everyMs = ms + CLIENT_MS + (isObedient ? OBEDIENT_MS : 0);
+  return timesBill(
+    billOfCalls(stage, ms, stage.receiveMegabytes, receive),
+    MONTH_MS / everyMs / 1e6,
+  );
 }
 
 /** The bill of one receiver that asks at intervals and does not wait, for a month. */
-export function billOfPolling(stage: Stage, wait: MeasuredWait, everyMs: number): Bill {
-  const { cpuMs, read, write } = wait;
-  const ms = slowed(cpuMs, stage.receiveMegabytes) + ROUND_TRIP_MS;
-  const bill = billOfCalls(stage, ms, stage.receiveMegabytes, { read, write });
-  return timesBill(bill, MONTH_MS / everyMs / 1e6);
+export function billOfPolling(stage: Stage, receive: MeasuredReceive, everyMs: number): Bill {
+  const ms = slowed(receive.cpuMs, stage.receiveMegabytes) + ROUND_TRIP_MS;
+  return timesBill(
+    billOfCalls(stage, ms, stage.receiveMegabytes, receive),
+    MONTH_MS / everyMs / 1e6,
+  );
 }
 
 /** What a namespace costs a month in which nothing happens, in dollars. */

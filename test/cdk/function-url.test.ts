@@ -80,7 +80,7 @@ test('the function stops when API Gateway would, and has the memory and concurre
     MemorySize: 1769,
     ReservedConcurrentExecutions: 50,
   });
-  synthesize().hasResourceProperties(FUNCTION, { Timeout: 29, MemorySize: 1024 });
+  synthesize().hasResourceProperties(FUNCTION, { Timeout: 29, MemorySize: 256 });
 });
 
 test('whoever deployed is told the same as with API Gateway: the address without a slash at its end', () => {

@@ -97,7 +97,7 @@ export const PARAMETERS = {
     'timeout',
     { ...whole, default: LIMITS.receiveTimeoutSeconds },
     0,
-    'The seconds to wait for the first message. A deployed service waits at most two seconds; if it shortens the wait, the response has Retry-After: 0.',
+    'The seconds to wait for the first message. A deployed service waits for ten seconds at most, unless it is set otherwise; if it shortens the wait, the response has Retry-After.',
   ),
   maxMessages: query(
     'maxMessages',

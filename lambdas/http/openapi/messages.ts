@@ -80,8 +80,8 @@ const lockHeaders: Fragment = {
 /** The response of a receive or an acceptance of a session that found nothing. */
 export const noMessage = answer('No message was available in time.', undefined, {
   'Retry-After': header(
-    '0 if the service shortened the requested wait: repeat the request to go on waiting.',
-    '0',
+    'Seconds, if the service shortened the requested wait: repeat the request then to go on waiting.',
+    '1',
   ),
 });
 const settledAndReceived = json('SettledAndReceived', {

@@ -91,12 +91,12 @@ test('properties that no header can carry are in BrokerProperties', async () => 
   assert.deepEqual(broker.waiting('q')[0]?.message.properties, properties);
 });
 
-test('no message is 204, with Retry-After: 0 after a shortened wait', async () => {
+test('no message is 204, with Retry-After: 1 after a shortened wait', async () => {
   const { call } = startApp({ receiveWaitMsMax: 2000 });
   const short = await call('POST', '/q/messages/head?timeout=2');
   assert.deepEqual([short.status, short.headers.get('retry-after')], [204, null]);
   const long = await call('DELETE', '/q/messages/head?maxMessages=5');
-  assert.deepEqual([long.status, long.headers.get('retry-after')], [204, '0']);
+  assert.deepEqual([long.status, long.headers.get('retry-after')], [204, '1']);
 });
 
 for (const [method, status] of [
