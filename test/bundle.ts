@@ -41,6 +41,8 @@ const NOT_BUNDLED = [
   'msgpackr-extract',
   'service-bus-beta',
 ];
+/** What `record.ts` of the simulation watches, so that all modules of a process share it. */
+const NOT_BUNDLED_TO_RECORD = process.env['DYNABUS_SHAPES'] === undefined ? [] : ['@aws-sdk/*'];
 /** Bundled CommonJS packages get node's own modules by a `require` that ES modules do not have. */
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module'; globalThis.require ??= requireOf(import.meta.url);";
@@ -99,7 +101,7 @@ export async function bundleTests(
     keepNames: true,
     sourcemap: true,
     sourcesContent: false,
-    external: NOT_BUNDLED,
+    external: [...NOT_BUNDLED, ...NOT_BUNDLED_TO_RECORD],
     banner: { js: REQUIRE },
     platform: 'node',
     format: 'esm',
