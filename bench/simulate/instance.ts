@@ -21,7 +21,7 @@ import { MeteredNetwork, type TableUnits } from './metered-network.ts';
 export const TABLES: TableNames = { entities: 'entities', messages: 'messages' };
 export const NAMESPACE = 'scale';
 /** The default of `receiveWaitMsMax` in `cdk/settings.ts`. */
-export const RECEIVE_WAIT_MS = 2000;
+export const RECEIVE_WAIT_MS = 10_000;
 
 /** The result of a call: an answer, or that the client should try again. */
 export type CallResult<Value> = { readonly value: Value } | { readonly isBusy: true };

@@ -37,8 +37,8 @@ export interface Row {
 }
 
 const SECOND = 1000;
-/** The default of `cdk/settings.ts` for functions that clients wait for. */
-export const MEGABYTES = 1024;
+/** The larger of the defaults of `cdk/settings.ts`: that of functions that send and settle. */
+export const MEGABYTES = 512;
 /** A load that delivers less than this fraction of what is offered is saturated. */
 const KEEPS_UP = 0.95;
 /** Calls by which those under way may have grown by chance from the beginning to the end. */

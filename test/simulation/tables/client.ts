@@ -17,6 +17,7 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
   PutCommand: 'PutItemCommand',
   UpdateCommand: 'UpdateItemCommand',
   DeleteCommand: 'DeleteItemCommand',
+  BatchGetCommand: 'BatchGetItemCommand',
   TransactWriteCommand: TRANSACTION,
 };
 

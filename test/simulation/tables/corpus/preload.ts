@@ -31,18 +31,29 @@ record(DynamoDBDocumentClient.prototype as unknown as Sender, ({ constructor: { 
   shapesOf(DOCUMENT_COMMANDS[name] ?? name, marshallRequest(input)),
 );
 
+/** Watches a class of clients, also those whose own `send` is set later. */
 function record(sender: Sender, shapesIn: (command: Command) => readonly object[]): void {
-  const { send } = sender;
-  sender.send = function (this: Sender, command, ...rest) {
-    // Requests of storage ask for the consumed capacity; requests of the tests do not.
-    if (command.input.ReturnConsumedCapacity !== undefined) {
-      for (const shape of shapesIn(command)) {
-        const line = JSON.stringify(shape);
-        if (known.has(line)) continue;
-        known.add(line);
-        appendFileSync(file, `${line}\n`);
-      }
-    }
-    return send.call(this, command, ...rest);
-  };
+  const watched = (send: Sender['send']): Sender['send'] =>
+    function (this: Sender, command, ...rest) {
+      // Requests of storage ask for the consumed capacity; requests of the tests do not.
+      if (command.input.ReturnConsumedCapacity !== undefined) shapesIn(command).forEach(keep);
+      return send.call(this, command, ...rest);
+    };
+  const own = new WeakMap<object, Sender['send']>();
+  const shared = watched(sender.send);
+  Object.defineProperty(sender, 'send', {
+    get(this: object) {
+      return own.get(this) ?? shared;
+    },
+    set(this: object, send: Sender['send']) {
+      own.set(this, watched(send));
+    },
+  });
+}
+
+function keep(shape: object): void {
+  const line = JSON.stringify(shape);
+  if (known.has(line)) return;
+  known.add(line);
+  appendFileSync(file, `${line}\n`);
 }
