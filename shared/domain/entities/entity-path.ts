@@ -1,8 +1,11 @@
 import { argumentError, type BrokerError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** The queue within an entity that a path addresses. Every queue and subscription has all three (semantics #C1). */
-export type SubQueue = 'main' | 'deadLetter' | 'transferDeadLetter';
+/** The queues within each queue and subscription (semantics #C1). */
+export const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const;
+
+/** The queue within an entity that a path addresses. */
+export type SubQueue = (typeof SUB_QUEUES)[number];
 
 /** A parsed path of an entity or of one of its sub-queues. */
 export interface EntityPath {

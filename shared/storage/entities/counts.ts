@@ -5,7 +5,7 @@ import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { type SessionLockState, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
-import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
@@ -161,8 +161,6 @@ export class DynamoCounts implements EntityCounts {
     return { count, bytes: Math.round(tally.bytes * share), isEstimate };
   }
 }
-
-const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 
 /** What the headers of an entity tell of its use. */
 interface Use {

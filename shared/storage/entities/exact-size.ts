@@ -2,14 +2,12 @@ import type { Block } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
-import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { SUB_QUEUES } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Table } from '../dynamodb/table.ts';
 import { logKey } from '../schema/message-keys.ts';
 import { readSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
-
-const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 
 interface SizeDependencies {
   readonly table: Table;

@@ -111,33 +111,36 @@ export class DynamoQuotaCounts implements QuotaCounts {
     const { namespace } = this.#dependencies;
     switch (name) {
       case 'entities':
-        return await this.#countIn(namespace, TOP_LEVEL_PREFIX);
+        return await this.#countIn(namespace, { prefix: TOP_LEVEL_PREFIX });
       case 'partitioned':
-        return await this.#countIn(namespace, TOP_LEVEL_PREFIX, isPartitioned);
+        return await this.#countIn(namespace, { prefix: TOP_LEVEL_PREFIX, where: isPartitioned });
       case 'subscriptions':
         return await this.#countIn(subscriptionsOf(namespace, topicId));
       case 'sqlFilters':
-        return await this.#countIn(rulesOf(namespace, topicId), '', ({ kind }) => kind === 'sql');
+        return await this.#countIn(rulesOf(namespace, topicId), { where: isOfKind('sql') });
       case 'correlationFilters':
-        return await this.#countIn(
-          rulesOf(namespace, topicId),
-          '',
-          ({ kind }) => kind === 'correlation',
-        );
+        return await this.#countIn(rulesOf(namespace, topicId), { where: isOfKind('correlation') });
     }
   }
 
   async #countIn(
     collection: string,
-    prefix?: string,
-    counts: (document: Document) => boolean = () => true,
+    { prefix, where = () => true }: { readonly prefix?: string; readonly where?: Where } = {},
   ): Promise<number> {
     let count = 0;
-    const documents = this.#dependencies.table.all(collection, prefix || undefined);
-    for await (const document of documents) if (counts(document)) count++;
+    for await (const document of this.#dependencies.table.all(collection, prefix)) {
+      if (where(document)) count++;
+    }
     return count;
   }
 }
+
+type Where = (document: Document) => boolean;
+
+const isOfKind =
+  (wanted: string): Where =>
+  ({ kind }) =>
+    kind === wanted;
 
 function isPartitioned(document: Document): boolean {
   return partitionsOf(document as unknown as Entity) > 1;

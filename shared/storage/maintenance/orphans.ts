@@ -1,6 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
-import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { SUB_QUEUES } from '../../domain/entities/entity-path.ts';
 import { HOUR_MS } from '../../domain/units.ts';
 import type { Document } from '../dynamodb/document-table.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
@@ -8,7 +8,6 @@ import { orphansOf } from '../schema/entity-keys.ts';
 import { logKey, payloadCollection, sessionsCollection } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
-const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 /** A younger payload may belong to a send that is still under way. */
 const MIN_AGE_MS = HOUR_MS;
 /** The shortest time between two looks that both find a payload unused. */

@@ -1,6 +1,6 @@
 import type { PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { SUB_QUEUES } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { payloadKeys, releasePayload } from '../blocks/payloads.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
@@ -32,8 +32,6 @@ const WIDTH = 25;
 const KEPT_MS = 10 * 60_000;
 /** No message is deleted before: until then a process may serve what it read earlier. */
 const SETTLED_MS = 10_000;
-
-const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 
 /**
  * Deletes the messages of purged and deleted entities, up to a limit in each run. A tombstone that cannot be cleared
