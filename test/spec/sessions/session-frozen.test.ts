@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { turns } from '../../support/composed-process.ts';
 import { type PauseClient, startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { acceptNext, TestSession } from '../../support/test-session.ts';
@@ -109,4 +110,28 @@ test('a lock whose renewal arrives while others find it expired and empty has an
   // The holder vanishes.
   here.endLocks();
   assert.deepEqual(await drain(await here.nextIs('a')), ['1']);
+});
+
+test('an accept gets a free session although another call of its process hangs while it looks at it', async (t) => {
+  const { here, others } = await startProcesses(t, 1);
+  const [process] = others;
+  assert.ok(process);
+  await here.send('a', '1');
+  const looking = process.pauses.pauseNext(
+    ({ command, collection }) => command === 'GetItemCommand' && /\.0m0$/.test(collection),
+  );
+  const first = acceptNext(process.process.broker, process.process.path);
+  await looking.reached;
+  const second = acceptNext(process.process.broker, process.process.path);
+  let isAnswered = false;
+  const answered = second.then(() => {
+    isAnswered = true;
+  });
+  // Far longer than the 100 ms after which a stalled group no longer holds up the next one.
+  const end = performance.now() + 2000;
+  while (!isAnswered && performance.now() < end) await turns(10);
+  const wasAnswered = isAnswered;
+  looking.goOn();
+  await Promise.all([first, answered]);
+  assert.ok(wasAnswered, 'the second accept does not wait for the first one');
 });
