@@ -63,8 +63,8 @@ export class Waiting {
 }
 
 interface Options {
-  /** Called before each request of the waiting process; an error that it throws is the result. */
-  readonly hook?: (command: string) => void;
+  /** Awaited before each request of the waiting process; an error that it throws is the result. */
+  readonly hook?: (command: string) => void | Promise<void>;
   /** The client of the other process, which the caller destroys. */
   readonly otherClient?: DynamoDBClient;
 }
@@ -83,10 +83,11 @@ export async function startIdleReceivers(
   here.middlewareStack.add(
     (next, { commandName = '' }) =>
       async (args) => {
-        hook(commandName);
+        await hook(commandName);
         return await next(args);
       },
-    { step: 'initialize', name: 'hook' },
+    // Outside of what holds the time, so that time passes while a hook waits.
+    { step: 'initialize', priority: 'high', name: 'hook' },
   );
   const meter = new UnitMeter();
   const shared = { clock: time.clock, tier: 'Standard' as const };

@@ -110,7 +110,8 @@ export async function receiveInSession(
       if (messages.length > 0 || isLast) return messages;
       options.onWait?.();
       const { messages: store } = dependencies;
-      await wait.pause(store.changesAt(log, policy), store.emptyAt(log));
+      const endsAt = policy.rules.session?.holder?.lockedUntil ?? Number.POSITIVE_INFINITY;
+      await wait.pause(Math.min(endsAt, store.changesAt(log, policy)), store.emptyAt(log));
     }
     return [];
   } catch (error) {

@@ -99,9 +99,10 @@ export class HeaderWatch {
     this.#timer = undefined;
     this.#isReading = true;
     try {
+      const unread = new Set(this.#headers.keys());
       // One after the other, because receives that were woken have requests, too.
-      for (const names of chunks([...this.#headers.keys()], HEADERS_PER_READ)) {
-        await this.#readSome(names);
+      for (const names of chunks([...unread], HEADERS_PER_READ)) {
+        await this.#readSome(names, unread);
       }
     } finally {
       this.#isReading = false;
@@ -109,15 +110,24 @@ export class HeaderWatch {
     }
   }
 
-  async #readSome(names: readonly string[]): Promise<void> {
+  /** Reads headers, which it removes from those that are not read yet. While a read hangs, none of these is known. */
+  async #readSome(names: readonly string[], unread: Set<string>): Promise<void> {
+    const hanging = this.#dependencies.scheduler.after(READ_MS, () => this.#noteUnknown(unread));
     try {
       const versions = await this.#dependencies.read(names);
       for (const name of names) this.#noteVersion(name, versions.get(name) ?? MISSING);
     } catch (error) {
-      for (const name of names) this.#noteVersion(name, undefined);
+      this.#noteUnknown(names);
       // The database is busy; those that wait look for themselves meanwhile.
       if (!(error instanceof BrokerError)) throw error;
+    } finally {
+      hanging.cancel();
+      for (const name of names) unread.delete(name);
     }
+  }
+
+  #noteUnknown(names: Iterable<string>): void {
+    for (const name of names) this.#noteVersion(name, undefined);
   }
 
   #noteVersion(name: string, version: string | undefined): void {

@@ -92,7 +92,9 @@ async function keepLockEntry(
 ): Promise<void> {
   const isOfLock = entry.key.sk === lock.entryKey && lock.generation === session.generation;
   if (!isOfLock) {
-    if (hasLockEntry({ released: [], lock }, session, now)) await removeReady(context, entry);
+    const known = { released: [], lock };
+    const isNeedless = hasLockEntry(known, session, now) && isRemovable(entry, known, now);
+    if (isNeedless) await removeReady(context, entry);
     return;
   }
   // Not due: the scan looked ahead. Due: the lock was renewed meanwhile.
@@ -147,17 +149,45 @@ async function hasMessages(
   }
 }
 
-/** Removes the entry of an empty session, and its item if that holds no state. */
+/**
+ * Removes the entry of an empty session, and its item if that holds no state. The entry of its last lock is removed
+ * once that lock has ended for good: a renewal that was sent in time may still arrive.
+ */
 async function forget(
   context: StoreContext,
   session: Log,
   entry: ReadyEntry,
   known: Session,
 ): Promise<void> {
-  await removeReady(context, entry);
-  if (known.state !== undefined || !(await isEmptySession(context, session))) return;
-  if (known.lock === undefined && known.released.length === 0) return;
-  await context.table.delete(sessionKey(session), ifUnchanged(known));
+  const isGone =
+    (await forgetItem(context, session, known)) || (await endLock(context, session, entry, known));
+  if (isGone) await removeReady(context, entry);
+}
+
+/** Deletes the item of a session without messages, locks in force and state, unless it was changed. */
+async function forgetItem(context: StoreContext, session: Log, known: Session): Promise<boolean> {
+  if (known.state !== undefined || !(await isEmptySession(context, session))) return false;
+  if (known.lock === undefined && known.released.length === 0) return true;
+  return (await context.table.delete(sessionKey(session), ifUnchanged(known))).done;
+}
+
+/** Ends an expired lock for good if the entry is its own; false = it was renewed or replaced. */
+async function endLock(
+  { table }: StoreContext,
+  session: Log,
+  { key }: ReadyEntry,
+  { lock }: Session,
+): Promise<boolean> {
+  if (lock === undefined || key.sk !== lock.entryKey) return true;
+  const ended = await table.update(sessionKey(session), {
+    UpdateExpression: 'REMOVE k, t, u, o, e, g',
+    ConditionExpression: 'k = :token AND u = :until',
+    ExpressionAttributeValues: {
+      ':token': { B: lock.token },
+      ':until': { N: String(lock.lockedUntil) },
+    },
+  });
+  return ended.done;
 }
 
 /** The condition that lock, released locks and state of a session are as they were read. */

@@ -45,7 +45,8 @@ export async function lockSession(
   const lock = {
     UpdateExpression:
       'SET k = :token, t = :lockId, u = :until, o = :epoch, e = :entry, g = :generation',
-    ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
+    // Only a later change of the entity ends a lock: this process may have read the entity before the holder did.
+    ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o < :epoch',
     ExpressionAttributeValues: {
       ':token': { B: token },
       ':lockId': { B: lockIdOf(token) },

@@ -5,9 +5,9 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a session is locked although somebody holds it',
     room: 'storage',
-    find: "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',",
+    find: "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o < :epoch',",
     replace:
-      "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR u > :now OR o <> :epoch',",
+      "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR u > :now OR o < :epoch',",
     harm: 'Two holders of one session.',
     needs: 'Two accepts of one session, or of the next one, at the same time in two processes.',
   },
