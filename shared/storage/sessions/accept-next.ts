@@ -46,12 +46,15 @@ export async function acceptSeveral(
 async function searchAll(search: Search): Promise<void> {
   const { context, partition, request, memory } = search;
   const now = context.clock.now();
+  let looksAtAll = false;
   for (let searches = 1; ; searches++) {
-    const looksAtAll = searches === SEARCHES_MAX;
     const left = await searchReady({ ...search, looksAtAll }, now);
+    if (isEnough(search)) break;
     // If another call failed to accept a session that this one left to it, the session may be free.
-    if (isEnough(search) || (await Promise.all(left)).every(Boolean)) break;
+    const outcome = await outcomeOf(context, left);
+    if (outcome === 'held') break;
     if (looksAtAll) throw othersFailed();
+    looksAtAll = outcome === 'late' || searches + 1 === SEARCHES_MAX;
   }
   const { brokenUntil = now } = request;
   if (isEnough(search) || brokenUntil <= now || memory.lookedThrough.has(partition)) return;
@@ -64,6 +67,24 @@ async function searchAll(search: Search): Promise<void> {
 
 /** How often one call reads the index: again each time that another call failed to accept a session left to it. */
 const SEARCHES_MAX = 3;
+
+/** How long one call waits for what it left to others, ms. Then it looks itself at what they only look at. */
+const LEFT_MS_MAX = 500;
+
+/** Whether all sessions that were left to other calls are held now, or one is not, or that takes too long. */
+async function outcomeOf(
+  { scheduler }: StoreContext,
+  left: readonly Promise<boolean>[],
+): Promise<'held' | 'free' | 'late'> {
+  if (left.length === 0) return 'held';
+  return await new Promise((resolve) => {
+    const timer = scheduler.after(LEFT_MS_MAX, () => resolve('late'));
+    void Promise.all(left).then((held) => {
+      timer.cancel();
+      resolve(held.every(Boolean) ? 'held' : 'free');
+    });
+  });
+}
 
 const othersFailed = (): BrokerError =>
   serviceBusy('Sessions could not be accepted just now. Try again.', { subCode: '50009' });

@@ -41,7 +41,7 @@ function fakeTable(counted: () => number) {
     },
     async *all(): AsyncGenerator<Document> {
       log.counts++;
-      for (let i = 0; i < counted(); i++) yield {};
+      for (let i = 0; i < counted(); i++) yield { partitions: 16 };
     },
   };
   return { table: table as unknown as DocumentTable, document, log };
