@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
-import { topLevelKey } from '../../../shared/storage/schema/entity-keys.ts';
-import { engineClient, startBroker, TABLES } from '../../support/start-broker.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { createTopic } from '../../support/topic-entities.ts';
 
@@ -10,13 +9,9 @@ test('a queue is no topic although a process of an earlier version deleted a top
   const broker = await startBroker(t);
   for (const name of ['t', 'u']) await createTopic(broker, name);
   await broker.sweep();
-  const client = engineClient();
-  t.after(() => client.destroy());
-  // Earlier versions leave the topic in the list.
-  const { pk, sk } = topLevelKey(broker.namespace, 't');
-  await client.send(
-    new DeleteItemCommand({ TableName: TABLES.entities, Key: { pk: { S: pk }, sk: { S: sk } } }),
-  );
+  const items = new StoredItems(broker);
+  t.after(() => items.close());
+  await items.removeTopic('t');
   expectStatus(await broker.createQueue('t'), 201);
   const { text } = await broker.request('GET', '$Resources/Topics');
   assert.deepEqual(
