@@ -1,11 +1,17 @@
 import {
   type AttributeValue,
+  DeleteItemCommand,
   type DynamoDBClient,
   QueryCommand,
   ScanCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { rulesOf, subscriptionsOf } from '../../shared/storage/schema/entity-keys.ts';
+import {
+  quotaCountsKey,
+  rulesOf,
+  subscriptionsOf,
+  topLevelKey,
+} from '../../shared/storage/schema/entity-keys.ts';
 import { lastingItems } from './lasting-items.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
@@ -45,6 +51,32 @@ export class StoredItems {
         ExpressionAttributeValues: { ':due': { N: String(dueAt) } },
       }),
     );
+  }
+
+  /** Takes sequence numbers of a queue with one partition, as messages did that have left it. */
+  async takeNumbers(id: string, count: number): Promise<void> {
+    await this.#client.send(
+      new UpdateItemCommand({
+        TableName: TABLES.messages,
+        Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
+        UpdateExpression: 'ADD n :count',
+        ExpressionAttributeValues: { ':count': { N: String(count) } },
+      }),
+    );
+  }
+
+  /** Deletes a topic as earlier versions did, which leave it in the list of topics. */
+  async removeTopic(name: string): Promise<void> {
+    const { pk, sk } = topLevelKey(this.#namespace, name);
+    await this.#client.send(
+      new DeleteItemCommand({ TableName: TABLES.entities, Key: { pk: { S: pk }, sk: { S: sk } } }),
+    );
+  }
+
+  /** The numbers for the quotas of the namespace. */
+  async quotaCounts(): Promise<Record<string, AttributeValue> | undefined> {
+    const [counts] = await this.entitiesIn(quotaCountsKey(this.#namespace).pk);
+    return counts;
   }
 
   /** The internal id of a subscription. */

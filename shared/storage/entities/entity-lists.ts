@@ -91,10 +91,12 @@ export class EntityLists {
     const found = new Map(
       (await this.#table.getMany(keys)).map((document) => [document['sk'], document] as const),
     );
-    // One that is missing was removed since the list was read.
+    // One that is missing was removed since the list was read. An earlier version left removed topics in the list, in
+    // whose place a queue may be.
     const documents = keys.flatMap(({ sk }) => {
       const document = found.get(sk);
-      return document === undefined ? [] : [document];
+      const isTopic = document && fromDocument(document).description.kind === 'topic';
+      return isTopic ? [document] : [];
     });
     return toEntities({ items: documents, more });
   }

@@ -65,15 +65,21 @@ export class DynamoQuotaCounts implements QuotaCounts {
     { stored, counted }: { readonly stored: number | undefined; readonly counted: number },
   ): Promise<void> {
     const { table, namespace } = this.#dependencies;
-    await table.update(quotaCountsKey(namespace, topicId), {
-      UpdateExpression: 'SET #name = :counted',
-      ConditionExpression: stored === undefined ? 'attribute_not_exists(#name)' : '#name = :stored',
-      ExpressionAttributeNames: { '#name': name },
-      ExpressionAttributeValues: {
-        ':counted': counted,
-        ...(stored !== undefined && { ':stored': stored }),
-      },
-    });
+    try {
+      await table.update(quotaCountsKey(namespace, topicId), {
+        UpdateExpression: 'SET #name = :counted',
+        ConditionExpression:
+          stored === undefined ? 'attribute_not_exists(#name)' : '#name = :stored',
+        ExpressionAttributeNames: { '#name': name },
+        ExpressionAttributeValues: {
+          ':counted': counted,
+          ...(stored !== undefined && { ':stored': stored }),
+        },
+      });
+    } catch (error) {
+      // The number is known; without the write, the next creation counts again.
+      if (!isTransient(error)) throw error;
+    }
   }
 
   async noteCreated(scope: QuotaScope, quotas: readonly Quota[]): Promise<void> {
@@ -88,6 +94,8 @@ export class DynamoQuotaCounts implements QuotaCounts {
     try {
       await table.update(quotaCountsKey(namespace, scope.topicId), {
         UpdateExpression: `ADD ${steps.map((_, i) => `#name${i} :step${i}`).join(', ')}`,
+        // Without a number there is nothing to add to: the next creation counts.
+        ConditionExpression: steps.map((_, i) => `attribute_exists(#name${i})`).join(' AND '),
         ExpressionAttributeNames: Object.fromEntries(steps.map(([name], i) => [`#name${i}`, name])),
         ExpressionAttributeValues: Object.fromEntries(
           steps.map(([, step], i) => [`:step${i}`, step]),
