@@ -52,10 +52,9 @@ const WHOLE: CountBound = {
   firstItems: 250,
   exactMessages: 10_000,
   exactPages: 4,
-  samples: 32,
+  samples: 16,
   sampleItems: 6,
 };
-const SAMPLES_MIN = 2;
 const FIRST_ITEMS_MIN = 25;
 
 /** The bound where the counts of `count` logs share the cost of one. */
@@ -65,7 +64,7 @@ export function sharedBound(count: number): CountBound {
     firstItems: Math.max(FIRST_ITEMS_MIN, Math.ceil(WHOLE.firstItems / count)),
     exactMessages: Math.ceil(WHOLE.exactMessages / count),
     exactPages: Math.ceil(WHOLE.exactPages / count),
-    samples: Math.max(SAMPLES_MIN, Math.ceil(WHOLE.samples / count)),
+    samples: Math.ceil(WHOLE.samples / count),
   };
 }
 
@@ -147,49 +146,113 @@ async function estimateSection(count: LogCount, first: string, end: string): Pro
   ]);
   if (from === undefined || to === undefined) return NOTHING;
   const { samples } = count.bound;
+  const looks = { left: samples * LOOKS_PER_SAMPLE };
   const width = Math.max(1, (to.end - from.start) / samples);
   const parts = Array.from({ length: samples }, async (_, i) => {
     const start = from.start + Math.floor(i * width);
     const stop = from.start + Math.floor((i + 1) * width);
-    const begin = i === 0 ? first : blockSortKey(from.section, BigInt(start));
-    return start < stop ? await sample(count, { ...from, start, stop, begin }) : NOTHING;
+    const begin = i === 0 ? first : keyAt(from.section, start);
+    return await estimatePart(count, { section: from.section, begin, start, stop }, looks);
   });
   return (await Promise.all(parts)).reduce(add, NOTHING);
 }
 
-/** A part of a section: sequence numbers from `start`, of which the keys begin at `begin`, to before `stop`. */
-interface Part extends Span {
+/** Looks into the middle of parts, for each part: one for each, and some for gaps. */
+const LOOKS_PER_SAMPLE = 4;
+
+/** A part of a section: sequence numbers from `start` to before `stop`; keys from `begin` on. */
+interface Part {
+  readonly section: Span['section'];
   readonly begin: string;
+  readonly start: number;
   readonly stop: number;
 }
 
-async function sample(
+/** The first blocks of a part. */
+interface Sample {
+  readonly tally: Tally;
+  readonly spans: readonly Span[];
+  /** Whether the part has no others. */
+  readonly isAll: boolean;
+  /** Where the part really begins: most of a gap in front of its first block does not count. */
+  readonly from: number;
+  /** The usual distance from one block to the next, in numbers. */
+  readonly pitch: number;
+}
+
+/** Whether so much more than the usual distance between two blocks lies before a block that it is a gap. */
+const GAP = 4;
+
+/**
+ * Estimates the messages of a part from its first blocks and those from its middle on. If a gap lies before the middle
+ * or nothing behind it, the two halves are estimated on their own, as long as `looks` are left.
+ */
+async function estimatePart(count: LogCount, part: Part, looks: { left: number }): Promise<Tally> {
+  const { section, stop } = part;
+  const first = await readSample(count, part);
+  const end = first.spans.at(-1)?.end;
+  if (first.isAll || end === undefined) return first.tally;
+  const read = first.pitch * first.spans.length;
+  if (looks.left <= 0) return scaled(first.tally, (stop - first.from) / read);
+  looks.left--;
+  const middle = end + Math.floor((stop - end) / 2);
+  const upper = { section, begin: keyAt(section, middle), start: middle, stop };
+  const second = await readSample(count, upper);
+  const pitch = Math.max(first.pitch, second.pitch);
+  const isDense = second.spans.length > 0 && second.from - middle <= GAP * pitch;
+  const lower = { section, begin: keyAt(section, end), start: end, stop: middle };
+  if (isDense && !second.isAll) {
+    const all = read + second.pitch * second.spans.length;
+    return scaled(add(first.tally, second.tally), (stop - first.from) / all);
+  }
+  const front = isDense
+    ? scaled(first.tally, (middle - first.from) / read)
+    : add(first.tally, await estimatePart(count, lower, looks));
+  if (second.isAll) return add(front, second.tally);
+  const begin = keyAt(section, second.from);
+  return add(front, await estimatePart(count, { ...upper, begin, start: second.from }, looks));
+}
+
+function keyAt(section: Part['section'], sequence: number): string {
+  return blockSortKey(section, BigInt(sequence));
+}
+
+async function readSample(
   { table, log, bound, tallyOf }: LogCount,
   { section, begin, start, stop }: Part,
-): Promise<Tally> {
-  const last = `${blockSortKey(section, BigInt(stop - 1))}~`;
+): Promise<Sample> {
+  if (start >= stop) return { tally: NOTHING, spans: [], isAll: true, from: start, pitch: 1 };
+  const last = `${keyAt(section, stop - 1)}~`;
   const range = { from: begin, to: last, limit: bound.sampleItems, consistent: false };
   const { items, next } = await table.range(logKey(log), range);
-  const tally = items.map(tallyOf).reduce(add, NOTHING);
   const spans = items.map(spanOf);
-  return next === undefined
-    ? tally
-    : scaled(tally, Math.max(1, (stop - start) / readOf(spans, start)));
+  const pitch = pitchOf(spans);
+  const beginning = spans[0]?.start ?? start;
+  return {
+    tally: items.map(tallyOf).reduce(add, NOTHING),
+    spans,
+    isAll: next === undefined,
+    from: beginning - Math.min(beginning - start, Math.floor(gapOf(spans) / 2)),
+    pitch,
+  };
 }
 
-/** How many numbers the blocks of a sample stand for, of which the first follows `start`, and others the last. */
-function readOf(spans: readonly Span[], start: number): number {
-  const [first] = spans;
-  const last = spans.at(-1);
-  if (first === undefined || last === undefined) return 1;
-  const filled = spans.reduce((sum, { start: from, end }) => sum + end - from, 0);
-  const gap = (last.end - first.start - filled) / Math.max(1, spans.length - 1);
-  // A part that begins within a block has its first key after that block, where nothing is missing.
-  const isWithin = first.start - start < first.end - first.start;
-  return Math.max(1, last.end - (isWithin ? first.start : start) + gap / 2);
+/** The usual number of numbers between two blocks that nothing uses. */
+function gapOf(spans: readonly Span[]): number {
+  const first = spans[0]?.start ?? 0;
+  const last = spans.at(-1)?.end ?? 0;
+  const filled = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  return Math.max(0, (last - first - filled) / Math.max(1, spans.length - 1));
 }
 
-function scaled({ active, exhausted, scheduled, bytes, isEstimate }: Tally, by: number): Tally {
+/** The usual distance from the begin of a block to that of the next. */
+function pitchOf(spans: readonly Span[]): number {
+  const filled = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  return Math.max(1, filled / Math.max(1, spans.length) + gapOf(spans));
+}
+
+function scaled({ active, exhausted, scheduled, bytes, isEstimate }: Tally, times: number): Tally {
+  const by = Math.max(1, times);
   return {
     active: Math.round(active * by),
     exhausted: Math.round(exhausted * by),
