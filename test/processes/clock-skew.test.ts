@@ -50,7 +50,6 @@ test('a receiver finds a message whose session lock had expired only by the cloc
   // The lock has expired only by the clock of the sender, which finds the session empty.
   await sender.requireNone();
   await sender.send('a', '1');
-  await holder.requireNone();
-  holder.advance({ ms: 400 });
+  // It has ended the lock, so the holder needs not wait until the lock ends by its own clock.
   assert.deepEqual(await drain(await holder.nextIs('a')), ['1']);
 });

@@ -46,15 +46,16 @@ export async function acceptSeveral(
 async function searchAll(search: Search): Promise<void> {
   const { context, partition, request, memory } = search;
   const now = context.clock.now();
-  let looksAtAll = false;
+  let isLate = false;
   for (let searches = 1; ; searches++) {
+    const looksAtAll = isLate || searches === SEARCHES_MAX;
     const left = await searchReady({ ...search, looksAtAll }, now);
     if (isEnough(search)) break;
     // If another call failed to accept a session that this one left to it, the session may be free.
-    const outcome = await outcomeOf(context, left);
+    const outcome = await outcomeOf(context, left, looksAtAll ? undefined : LEFT_MS_MAX);
     if (outcome === 'held') break;
-    if (looksAtAll) throw othersFailed();
-    looksAtAll = outcome === 'late' || searches + 1 === SEARCHES_MAX;
+    if (searches === SEARCHES_MAX) throw othersFailed();
+    isLate ||= outcome === 'late';
   }
   const { brokenUntil = now } = request;
   if (isEnough(search) || brokenUntil <= now || memory.lookedThrough.has(partition)) return;
@@ -68,19 +69,25 @@ async function searchAll(search: Search): Promise<void> {
 /** How often one call reads the index: again each time that another call failed to accept a session left to it. */
 const SEARCHES_MAX = 3;
 
-/** How long one call waits for what it left to others, ms. Then it looks itself at what they only look at. */
+/**
+ * How long one call waits for what it left to others, ms. Then it looks itself at what they only look at, and waits for
+ * those that are taking a session.
+ */
 const LEFT_MS_MAX = 500;
 
-/** Whether all sessions that were left to other calls are held now, or one is not, or that takes too long. */
+/** Whether all sessions left to other calls are held now, or one is not, or that takes longer than `msMax`. */
 async function outcomeOf(
   { scheduler }: StoreContext,
   left: readonly Promise<boolean>[],
+  msMax: number | undefined,
 ): Promise<'held' | 'free' | 'late'> {
-  if (left.length === 0) return 'held';
   return await new Promise((resolve) => {
-    const timer = scheduler.after(LEFT_MS_MAX, () => resolve('late'));
+    const timer =
+      msMax === undefined || left.length === 0
+        ? undefined
+        : scheduler.after(msMax, () => resolve('late'));
     void Promise.all(left).then((held) => {
-      timer.cancel();
+      timer?.cancel();
       resolve(held.every(Boolean) ? 'held' : 'free');
     });
   });

@@ -86,7 +86,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a call that left a session to another one does not look again when that one failed',
     room: 'storage',
-    find: 'if (isEnough(search) || (await Promise.all(left)).every(Boolean)) break;',
+    find: "if (outcome === 'held') break;",
     replace: 'break;',
     harm: 'Accepting the next session is answered empty although one has messages.',
     needs:
