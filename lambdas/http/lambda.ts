@@ -46,9 +46,12 @@ export function httpHandler(
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     if (byIam) requireIamCaller(event);
     const { url, init } = toRequest(event);
+    const { method } = event.requestContext.http;
     const request = byIam
       ? new IamRequest(url, init, byUrl ? undefined : event.rawPath)
       : new Request(url, init);
+    // The app answers such a method as any that no operation has.
+    if (!REQUESTABLE.test(method)) Object.defineProperty(request, 'method', { value: method });
     const response = await app.fetch(request);
     const [result] = await Promise.all([toResult(response), withinBound(finish(), scheduler)]);
     return result;
@@ -73,14 +76,18 @@ function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2):
   }
 }
 
+/** Methods that `Request` takes, all of our operations among them. It refuses others, for instance TRACE. */
+const REQUESTABLE = /^(?:delete|get|head|options|patch|post|put)$/i;
+
 function toRequest(event: APIGatewayProxyEventV2): { url: URL; init: RequestInit } {
   const { domainName, http } = event.requestContext;
   const path = encodePath(event.rawPath);
   const query = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
   const url = new URL(`https://${domainName}${path}${query}`);
-  const mayHaveBody = http.method !== 'GET' && http.method !== 'HEAD';
+  const method = REQUESTABLE.test(http.method) ? http.method : 'GET';
+  const mayHaveBody = !/^(?:get|head)$/i.test(method);
   const init: RequestInit = {
-    method: http.method,
+    method,
     headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
     body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,
   };

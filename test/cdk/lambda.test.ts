@@ -26,6 +26,14 @@ test('a request arrives as it was sent', async () => {
   assert.deepEqual(new Uint8Array(await request.arrayBuffer()), Uint8Array.of(0, 255, 128));
 });
 
+test('a method that no operation has arrives too, for a refusal as of any other', async () => {
+  for (const method of ['TRACE', 'CONNECT', 'TRACK', 'Trace', 'PROPFIND', 'PATCH', 'a b', '']) {
+    const request = await arrive({ method, rawPath: '/orders', body: 'x' });
+    assert.equal(request.method, method);
+    assert.equal(request.url, 'https://b.example/orders');
+  }
+});
+
 test('a text body arrives in UTF-8', async () => {
   const request = await arrive({ method: 'POST', body: 'Größe ✓' });
   assert.equal(await request.text(), 'Größe ✓');

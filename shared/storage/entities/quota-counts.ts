@@ -1,6 +1,5 @@
 import type { Quota, QuotaCounts, QuotaName, QuotaScope } from '../../broker/ports/management.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
-import { isTransient } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { Document, DocumentTable } from '../dynamodb/document-table.ts';
@@ -64,22 +63,27 @@ export class DynamoQuotaCounts implements QuotaCounts {
     name: QuotaName,
     { stored, counted }: { readonly stored: number | undefined; readonly counted: number },
   ): Promise<void> {
+    await this.#write(topicId, {
+      UpdateExpression: 'SET #name = :counted',
+      ConditionExpression: stored === undefined ? 'attribute_not_exists(#name)' : '#name = :stored',
+      ExpressionAttributeNames: { '#name': name },
+      ExpressionAttributeValues: {
+        ':counted': counted,
+        ...(stored !== undefined && { ':stored': stored }),
+      },
+    });
+  }
+
+  /**
+   * Writes a count unless its condition fails. Never throws, whatever the failure: without the write, a number is
+   * counted again or is less exact, but a creation that is done would be reported as failed.
+   */
+  async #write(
+    topicId: string | undefined,
+    write: Parameters<DocumentTable['update']>[1],
+  ): Promise<void> {
     const { table, namespace } = this.#dependencies;
-    try {
-      await table.update(quotaCountsKey(namespace, topicId), {
-        UpdateExpression: 'SET #name = :counted',
-        ConditionExpression:
-          stored === undefined ? 'attribute_not_exists(#name)' : '#name = :stored',
-        ExpressionAttributeNames: { '#name': name },
-        ExpressionAttributeValues: {
-          ':counted': counted,
-          ...(stored !== undefined && { ':stored': stored }),
-        },
-      });
-    } catch (error) {
-      // The number is known; without the write, the next creation counts again.
-      if (!isTransient(error)) throw error;
-    }
+    await table.update(quotaCountsKey(namespace, topicId), write).catch(() => undefined);
   }
 
   async noteCreated(scope: QuotaScope, quotas: readonly Quota[]): Promise<void> {
@@ -90,21 +94,15 @@ export class DynamoQuotaCounts implements QuotaCounts {
         : [];
     });
     if (steps.length === 0) return;
-    const { table, namespace } = this.#dependencies;
-    try {
-      await table.update(quotaCountsKey(namespace, scope.topicId), {
-        UpdateExpression: `ADD ${steps.map((_, i) => `#name${i} :step${i}`).join(', ')}`,
-        // Without a number there is nothing to add to: the next creation counts.
-        ConditionExpression: steps.map((_, i) => `attribute_exists(#name${i})`).join(' AND '),
-        ExpressionAttributeNames: Object.fromEntries(steps.map(([name], i) => [`#name${i}`, name])),
-        ExpressionAttributeValues: Object.fromEntries(
-          steps.map(([, step], i) => [`:step${i}`, step]),
-        ),
-      });
-    } catch (error) {
-      // What was created is there, and a step that is missing only makes the number less exact.
-      if (!isTransient(error)) throw error;
-    }
+    await this.#write(scope.topicId, {
+      UpdateExpression: `ADD ${steps.map((_, i) => `#name${i} :step${i}`).join(', ')}`,
+      // Without a number there is nothing to add to: the next creation counts.
+      ConditionExpression: steps.map((_, i) => `attribute_exists(#name${i})`).join(' AND '),
+      ExpressionAttributeNames: Object.fromEntries(steps.map(([name], i) => [`#name${i}`, name])),
+      ExpressionAttributeValues: Object.fromEntries(
+        steps.map(([, step], i) => [`:step${i}`, step]),
+      ),
+    });
   }
 
   /** Notes one creation. True = a whole step is to be added. */

@@ -7,6 +7,26 @@ import { expectStatus } from '../../support/test-broker.ts';
 
 const PARTITIONED = { EnablePartitioning: 'true' };
 
+const refused = () =>
+  Object.assign(new Error('not authorized to perform: dynamodb:UpdateItem'), {
+    name: 'AccessDeniedException',
+    $metadata: { httpStatusCode: 400 },
+  });
+
+test('a queue that was created is not reported as failed because the write of its number is refused', async (t) => {
+  let isRefused = false;
+  const client = hookedClient(({ command, collection }) => {
+    if (command === 'UpdateItemCommand' && collection?.endsWith('/counts') && isRefused) {
+      throw refused();
+    }
+  });
+  t.after(() => client.destroy());
+  const broker = await startBroker(t, { client });
+  expectStatus(await broker.createQueue('a', PARTITIONED), 201);
+  isRefused = true;
+  expectStatus(await broker.createQueue('b', PARTITIONED), 201);
+});
+
 for (const [how, fault] of Object.entries({ throttled, 'without an answer': databaseFault })) {
   test(`a queue is created although the write of the number for its quota is ${how}`, async (t) => {
     const client = hookedClient(({ command, collection }) => {
