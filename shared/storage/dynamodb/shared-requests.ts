@@ -6,7 +6,7 @@ import { type Item, type ItemKey, keyItem, keyOfItem, type Table } from './table
 /** As many items as one request of DynamoDB takes. */
 const READS_MAX = 100;
 const WRITES_MAX = 25;
-/** How long a removal waits for a write that takes it along, ms. Nobody waits for it. */
+/** How long a removal waits for a write that takes it along, ms. No client waits for a removal. */
 const REMOVAL_MS = 50;
 
 /**
