@@ -60,8 +60,8 @@ message, the default of \`receiveWaitMsMax\`.
 
 **Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1, as remembered on ${PRICES.rememberedOn}; since
 then they were not compared with the price list. A million write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
-Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. Cold starts are included; storage, logs, traces, point-in-time recovery and
-transfer are not.
+Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB for each function. By default those that receive have half of that, so waiting costs less than these
+numbers say. Cold starts are included; storage, logs, traces, point-in-time recovery and transfer are not.
 
 **What the model has.** Each execution environment has its own memory, is frozen between calls, and serves one call at a
 time. The environment that was busy last serves the next call; what Lambda does is not documented. The SDK repeats

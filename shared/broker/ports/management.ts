@@ -90,7 +90,7 @@ export interface QuotaScope {
 export interface QuotaCounts {
   /**
    * About how many there are for each quota of one scope. A number that reaches its limit is exact, so that no
-   * creation is refused for nothing.
+   * creation below it is refused.
    */
   numbersOf(scope: QuotaScope, quotas: readonly Quota[]): Promise<readonly number[]>;
   /** Notes that one more was created for each of the quotas. */

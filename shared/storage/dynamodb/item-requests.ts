@@ -9,7 +9,7 @@ export interface ItemRequests {
   get(key: ItemKey): Promise<Item | undefined>;
   /** Writes an item that has no attributes but its key. */
   putKey(key: ItemKey): Promise<void>;
-  /** Deletes an item, perhaps a moment later together with others, so only for callers that nobody waits for. */
+  /** Deletes an item, at once or a moment later with others; only for work that no client waits for. */
   delete(key: ItemKey): Promise<void>;
 }
 

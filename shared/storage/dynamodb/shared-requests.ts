@@ -6,12 +6,12 @@ import { type Item, type ItemKey, keyItem, keyOfItem, type Table } from './table
 /** As many items as one request of DynamoDB takes. */
 const READS_MAX = 100;
 const WRITES_MAX = 25;
-/** How long a removal waits for a write that takes it along, ms. Nobody waits for it. */
+/** How long a removal waits for a write that takes it along, ms. No client waits for a removal. */
 const REMOVAL_MS = 50;
 
 /**
  * Requests of calls that arrive together become one request to DynamoDB by `share`: a lone call is sent at once, and a
- * request that takes long holds up nobody. A failure is that of each of its calls. Removals go with the next write, or
+ * request that takes long delays no other. A failure is that of each of its calls. Removals go with the next write, or
  * together a moment later.
  */
 export function sharedRequests(
@@ -46,7 +46,7 @@ function differing(keys: readonly ItemKey[]): readonly ItemKey[] {
   return [...new Map(keys.map((key) => [nameOf(key), key])).values()];
 }
 
-/** Items to delete, each with those who hear of it. */
+/** Items to delete, each with the outcome that its callers wait for. */
 class Removals {
   readonly #table: Table;
   readonly #scheduler: Scheduler;
@@ -81,7 +81,7 @@ class Removals {
     this.#timer?.cancel();
     this.#timer = undefined;
     const removed = this.#take(WRITES_MAX);
-    // Those who wait hear of a failure.
+    // The callers of `add` get the failure.
     await this.#write([], removed).catch(() => {});
   }
 

@@ -47,7 +47,10 @@ export interface CountBound {
   readonly sampleItems: number;
 }
 
-/** The bound for the log of an entity with one partition: 250 items, or about 10,000 messages, or 60 read units. */
+/**
+ * The bound for the log of an entity with one partition. Counting 250 blocks takes up to 30 read units, an estimate 20
+ * to 100 more, and counting up to 10,000 messages one by one, if each is a block, up to 500 more.
+ */
 const WHOLE: CountBound = {
   firstItems: 250,
   exactMessages: 10_000,
@@ -157,7 +160,7 @@ async function estimateSection(count: LogCount, first: string, end: string): Pro
   return (await Promise.all(parts)).reduce(add, NOTHING);
 }
 
-/** Looks into the middle of parts, for each part: one for each, and some for gaps. */
+/** Looks into the middle of a part at most, on average over all parts: one, and more around gaps. */
 const LOOKS_PER_SAMPLE = 4;
 
 /** A part of a section: sequence numbers from `start` to before `stop`; keys from `begin` on. */
@@ -237,7 +240,7 @@ async function readSample(
   };
 }
 
-/** The usual number of numbers between two blocks that nothing uses. */
+/** How many sequence numbers lie between two blocks on average: those of removed or other messages. */
 function gapOf(spans: readonly Span[]): number {
   const first = spans[0]?.start ?? 0;
   const last = spans.at(-1)?.end ?? 0;

@@ -9,11 +9,14 @@ import { tombstonesCollection } from '../schema/entity-keys.ts';
 /** Removes an entity whether it is idle or not. */
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 
-/** Deletes the description, if it still belongs to this entity and these generations of its logs. */
+/**
+ * Deletes the description, if it still belongs to this entity and these generations of its logs; an idle one only if it
+ * was not updated either.
+ */
 export function removalOf(
   table: string,
   key: ItemKey,
-  { id, generations }: Entity,
+  { id, generations, epoch }: Entity,
   idleSince: number,
 ): DocumentWrite {
   const isAny = idleSince === ANY_TIME;
@@ -23,12 +26,12 @@ export function removalOf(
       Key: key,
       ConditionExpression: isAny
         ? '#id = :id AND generations = :generations'
-        : '#id = :id AND generations = :generations AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
+        : '#id = :id AND generations = :generations AND epoch = :epoch AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
       ExpressionAttributeNames: { '#id': 'id' },
       ExpressionAttributeValues: {
         ':id': id,
         ':generations': generations,
-        ...(isAny ? {} : { ':since': idleSince }),
+        ...(isAny ? {} : { ':since': idleSince, ':epoch': epoch }),
       },
     },
   };

@@ -224,8 +224,8 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   /**
-   * Removes an entity unless it was used after `idleSince` (epoch ms), which the same write checks. False = it was
-   * used, or is gone already.
+   * Removes an entity unless it was used after `idleSince` (epoch ms), or updated since it was read, which the same
+   * write checks. False = it was used or updated, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     return await this.changes.here(entity.key, () => this.#remove(entity, now, idleSince));

@@ -8,7 +8,7 @@ import type { HeaderWatch, WatchedHeaders } from './header-watch.ts';
 /** The first look for messages of other processes, and the longest time between looks while none arrive. */
 const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
-/** After this time without a pause, ms, receives that wait for messages of an empty log look less often. */
+/** Once receives have waited for the same empty log for so long without a break, ms, they look less often. */
 const CALM_AFTER_MS = 60_000;
 /**
  * The time between two looks then, ms: in the main log, whose header is watched meanwhile, and in another sub-queue,

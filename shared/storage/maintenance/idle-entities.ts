@@ -33,7 +33,7 @@ export async function removeIdle(
   }
   if (deletableAt <= now) {
     if (await dependencies.entities.removeIfIdle(entity, now, now - idleMs)) return true;
-    // It was used, purged or deleted just now.
+    // It was used, updated, purged or deleted just now.
     deletableAt = now + CHECKS_APART_MS;
   }
   await addCheck(dependencies, entity, nextIdleCheck(entity, idleMs, deletableAt, now));

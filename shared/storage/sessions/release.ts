@@ -86,10 +86,12 @@ async function addIfMessagesLeft(
     consistent: true,
   });
   if (blocks.length === 0) return;
-  await Promise.all([
-    addReady(context, [session], { before: new Map([[logName(session), UNKNOWN]]) }),
-    forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),
-  ]);
+  try {
+    // Before, since the next holder would count a failed delivery for a message under a lock that is not known.
+    if (forgotten !== undefined) await rememberAgain(context, session, forgotten);
+  } finally {
+    await addReady(context, [session], { before: new Map([[logName(session), UNKNOWN]]) });
+  }
 }
 
 async function rememberAgain(

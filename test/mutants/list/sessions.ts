@@ -156,7 +156,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'who gives back an empty session is forgotten, whatever came meanwhile',
     room: 'storage',
-    find: 'forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),',
+    find: 'if (forgotten !== undefined) await rememberAgain(context, session, forgotten);',
     replace: '',
     harm: 'A delivery that ended with a release counts as failed.',
     needs: 'A session without messages is given back while one is sent and received.',

@@ -27,6 +27,15 @@ export const SWEEP: readonly Mutant[] = [
       'A queue with `autoDeleteOnIdle` of five minutes and a message scheduled further ahead, no other use, and sweeps.',
   },
   {
+    name: 'the sweep deletes an idle entity that was just updated',
+    room: 'storage',
+    find: 'AND generations = :generations AND epoch = :epoch AND (',
+    replace: 'AND generations = :generations AND epoch >= :epoch AND (',
+    harm: 'An entity is deleted although its update, which may have ended the setting, was answered 200.',
+    needs:
+      'An update of an idle entity between the read and the write of the sweep that deletes it.',
+  },
+  {
     name: 'the hourly walk visits no entity that forwards',
     room: 'storage',
     find: 'concerns: forwardsAnything,',

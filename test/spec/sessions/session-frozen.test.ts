@@ -135,3 +135,25 @@ test('an accept gets a free session although another call of its process hangs w
   await Promise.all([first, answered]);
   assert.ok(wasAnswered, 'the second accept does not wait for the first one');
 });
+
+test('#94 a session whose release hangs after a message came is not accepted before its lock counts as released', async (t) => {
+  const { here, others } = await startProcesses(t, 1);
+  const [releasing] = others;
+  assert.ok(releasing);
+  const session = await here.accept('a');
+  const { pauses, process } = releasing;
+  const deletion = pauses.pauseNext((r) => r.command === 'DeleteItemCommand' && ofSession(r));
+  const released = through(process, session).release();
+  await deletion.reached;
+  await here.send('a', '1');
+  await lockOne(session);
+  const noting = pauses.pauseNext((r) => r.command === 'UpdateItemCommand' && ofSession(r));
+  deletion.goOn();
+  await noting.reached;
+  await turns(1000);
+  await here.requireNone();
+  noting.goOn();
+  await released;
+  const next = await here.nextIs('a');
+  assert.equal((await lockOne(next)).broker.DeliveryCount, 1);
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { withoutIdleChecks } from '../../support/due-work-items.ts';
+import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
@@ -151,4 +152,19 @@ test('after an upgrade, the first sweeps find the idle entities of the earlier v
   assert.ok(await exists(broker));
   await sweepMinutes(upgraded, 1);
   for (const path of ['q', 't']) assert.equal(await exists(broker, path), false, path);
+});
+
+test('#A20 a queue that is updated while the sweep is about to delete it is not deleted', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  broker.clock.advance({ minutes: 5 });
+  const deletion = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
+  const swept = sweeper.sweep();
+  await deletion.reached;
+  expectStatus(await broker.updateQueue('q'), 200);
+  deletion.goOn();
+  await swept;
+  assert.ok(await exists(broker));
 });
