@@ -88,11 +88,16 @@ function toRequest(event: APIGatewayProxyEventV2): { url: URL; init: RequestInit
   const mayHaveBody = !/^(?:get|head)$/i.test(method);
   const init: RequestInit = {
     method,
-    headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
+    headers: Object.entries(event.headers).flatMap(([name, value]) =>
+      HEADER_NAME.test(name) ? [[name, toByteString(value)]] : [],
+    ),
     body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,
   };
   return { url, init };
 }
+
+/** Names that headers may have. `Headers` refuses others, which some front ends pass on; they are left out. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** A segment `.` or `..`, with one adjacent slash. */
 const DOT_SEGMENT = /(?<=\/)((?:\.|%2e){1,2})\/|(?<=.)\/(?=(?:\.|%2e){1,2}$)/gi;
@@ -101,18 +106,24 @@ const DOT_SEGMENT = /(?<=\/)((?:\.|%2e){1,2})\/|(?<=.)\/(?=(?:\.|%2e){1,2}$)/gi;
  * Percent-encodes a path again: HTTP APIs decode it, although the field is called `rawPath`. Characters that
  * a path cannot contain are encoded. Escapes that are still there stay, so the path of a function URL, which is not
  * decoded, stays as it is. Of a segment `..` the slash is encoded, because as a segment it would lead to another
- * entity: API Gateway decodes the name `a%2F..%2Fb`, and no client writes such a segment on purpose.
+ * entity: API Gateway decodes the name `a%2F..%2Fb`, and no client writes such a segment on purpose. The path of
+ * `OPTIONS *` gets a slash, or it would become a part of the host.
  */
 function encodePath(path: string): string {
-  return encodeURI(path.replace(/\p{Surrogate}/gu, '\ufffd'))
+  return encodeURI(path.replace(/^(?!\/)/, '/').replace(/\p{Surrogate}/gu, '\ufffd'))
     .replace(/%25(?=[\da-f]{2})/gi, '%')
     .replace(/[?#]/g, encodeURIComponent)
     .replace(DOT_SEGMENT, (_, dots = '') => `${dots}%2F`);
 }
 
-/** A header's UTF-8 bytes as one character each, which is how `fetch` and node:http represent headers. */
+/**
+ * A header's UTF-8 bytes as one character each, which is how `fetch` and node:http represent headers. Characters that
+ * `Headers` refuses become spaces (RFC 9110, 5.5).
+ */
 function toByteString(value = ''): string {
-  return Buffer.from(value, 'utf8').toString('latin1');
+  return Buffer.from(value, 'utf8')
+    .toString('latin1')
+    .replace(/[\0\r\n]/g, ' ');
 }
 
 function bytes(body: string, isBase64: boolean): Buffer {

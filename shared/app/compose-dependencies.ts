@@ -17,10 +17,10 @@ import type { Entity } from '../domain/entities/entity.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
 import { pause, type Scheduler } from '../domain/scheduler.ts';
+import { Limiter } from '../domain/turns/limiter.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
-import { ScanLimiter } from '../storage/claim/scan-limiter.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
 import { DocumentTable } from '../storage/dynamodb/document-table.ts';
 import { singleRequests } from '../storage/dynamodb/item-requests.ts';
@@ -197,7 +197,7 @@ function composeStores(
     random,
     compression: settings.compression ?? brotli,
     scanHints: new ScanHints(ages, remembersScans),
-    scans: { small: new ScanLimiter(SCANS.small), large: new ScanLimiter(SCANS.large) },
+    scans: { small: new Limiter(SCANS.small), large: new Limiter(SCANS.large) },
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),

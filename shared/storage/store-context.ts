@@ -1,10 +1,10 @@
 import type { Log } from '../domain/blocks/log.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
+import type { Limiter } from '../domain/turns/limiter.ts';
 import type { LoopTurns } from '../domain/turns/loop-turns.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
-import type { ScanLimiter } from './claim/scan-limiter.ts';
 import type { ItemRequests } from './dynamodb/item-requests.ts';
 import type { Table } from './dynamodb/table.ts';
 import type { ScanHints } from './hints/scan-hints.ts';
@@ -29,7 +29,7 @@ export interface StoreContext {
   readonly compression: Compression;
   readonly scanHints: ScanHints;
   /** Bounds concurrent scans of a log, separately for small and large ones. */
-  readonly scans: { readonly small: ScanLimiter; readonly large: ScanLimiter };
+  readonly scans: { readonly small: Limiter; readonly large: Limiter };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
   readonly plainSessions: PlainSessions;

@@ -100,6 +100,24 @@ test('a header beyond ASCII arrives as the bytes it was sent as', async () => {
   assert.equal(bytes.toString('utf8'), '"Größe ✓"');
 });
 
+test('a header that HTTP does not allow does not stop the function', async () => {
+  for (const name of ['', 'a b', 'a(b)', 'a@b', 'gr\u00f6\u00dfe', '\ud800', 'a:']) {
+    const request = await arrive({ headers: { [name]: 'x', other: 'y' } });
+    assert.deepEqual([...request.headers], [['other', 'y']], name);
+  }
+  const request = await arrive({ headers: { a: 'x\r\ny\0z', b: '\u0001' } });
+  assert.equal(request.headers.get('a'), 'x  y z');
+  assert.equal(request.headers.get('b'), '\u0001');
+});
+
+test('a path that begins with no slash does not change the host', async () => {
+  for (const rawPath of ['*', '@other.example/a', ':80/a', 'http://other.example/a', '']) {
+    const { host, pathname } = new URL((await arrive({ rawPath })).url);
+    assert.equal(host, 'b.example');
+    assert.equal(pathname, `/${rawPath}`);
+  }
+});
+
 test('an answer leaves as the bytes it is, whatever its content type says', async () => {
   const body = Uint8Array.of(0, 255, 128);
   for (const type of ['text/plain', undefined]) {

@@ -2,6 +2,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { blockSortKey, logKey, parseBlockSortKey } from '../schema/message-keys.ts';
+import type { CountBound } from './count-bound.ts';
 
 /** The numbers of messages in a log, by state. */
 export interface Tally {
@@ -34,43 +35,6 @@ export function add(a: Tally, b: Tally): Tally {
   };
 }
 
-/** How much a count reads. */
-export interface CountBound {
-  /** Items of the first page. Most logs have no more. */
-  readonly firstItems: number;
-  /** A log with about this many messages is counted one by one. */
-  readonly exactMessages: number;
-  /** Pages after the first, of 1 MB at most. */
-  readonly exactPages: number;
-  /** The parts of a range that are looked into for an estimate, and the items read of each. */
-  readonly samples: number;
-  readonly sampleItems: number;
-}
-
-/**
- * The bound for the log of an entity with one partition. Counting 250 blocks takes up to 30 read units, an estimate 20
- * to 100 more, and counting up to 10,000 messages one by one, if each is a block, up to 500 more.
- */
-const WHOLE: CountBound = {
-  firstItems: 250,
-  exactMessages: 10_000,
-  exactPages: 4,
-  samples: 16,
-  sampleItems: 6,
-};
-const FIRST_ITEMS_MIN = 25;
-
-/** The bound where the counts of `count` logs share the cost of one. */
-export function sharedBound(count: number): CountBound {
-  return {
-    ...WHOLE,
-    firstItems: Math.max(FIRST_ITEMS_MIN, Math.ceil(WHOLE.firstItems / count)),
-    exactMessages: Math.ceil(WHOLE.exactMessages / count),
-    exactPages: Math.ceil(WHOLE.exactPages / count),
-    samples: Math.ceil(WHOLE.samples / count),
-  };
-}
-
 /** What the counting of one log needs. */
 export interface LogCount {
   readonly table: Table;
@@ -96,12 +60,17 @@ export async function countLog(count: LogCount): Promise<Tally> {
   let { tally, next } = await countPage(count, FIRST, bound.firstItems);
   if (next === undefined) return tally;
   const estimate = add(tally, await estimateFrom(count, next));
-  if (messagesOf(estimate) > FAR_ABOVE * bound.exactMessages) return estimate;
+  let paid = messagesOf(estimate);
+  if (paid > FAR_ABOVE * bound.exactMessages) return estimate;
+  if (!bound.budget.take(paid - messagesOf(tally))) return estimate;
   for (let pages = 0; pages < bound.exactPages; pages++) {
     const page = await countPage(count, next);
     tally = add(tally, page.tally);
     next = page.next;
     if (next === undefined) return tally;
+    const more = Math.max(0, messagesOf(tally) - paid);
+    if (!bound.budget.take(more)) break;
+    paid += more;
   }
   return add(tally, await estimateFrom(count, next));
 }

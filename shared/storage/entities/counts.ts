@@ -6,12 +6,14 @@ import { type SessionLockState, UNLOCKED_SESSION } from '../../domain/blocks/ses
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
 import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts';
+import { Limiter } from '../../domain/turns/limiter.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { headerKey, sessionOf } from '../schema/message-keys.ts';
 import { readSessions } from '../sessions/list.ts';
-import { add, type CountBound, countLog, NOTHING, sharedBound, type Tally } from './count-log.ts';
+import { type CountBound, CountBudget, sharedBound } from './count-bound.ts';
+import { add, countLog, NOTHING, type Tally } from './count-log.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import { bytesLeftIn } from './exact-size.ts';
 
@@ -27,6 +29,8 @@ export interface CountsDependencies {
 
 /** Entities that are counted at a time. */
 const WIDTH = 16;
+/** Logs that a process counts at a time: each has a page of up to 1 MB in memory, which takes several there. */
+const LOGS_AT_ONCE = 16;
 /** Subscriptions of which one report reads the messages, for the sizes of topics. */
 const SIZED_MAX = 32;
 const SIZED_WIDTH = 8;
@@ -40,6 +44,7 @@ const SESSIONS_MAX = 1000;
  */
 export class DynamoCounts implements EntityCounts {
   readonly #dependencies: CountsDependencies;
+  readonly #logs = new Limiter(LOGS_AT_ONCE);
 
   constructor(dependencies: CountsDependencies) {
     this.#dependencies = dependencies;
@@ -48,19 +53,19 @@ export class DynamoCounts implements EntityCounts {
   async of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]> {
     const topics = entities.filter(({ description }) => description.kind === 'topic').length;
     const sized = Math.max(1, Math.floor(SIZED_MAX / Math.max(1, topics)));
+    const share = { sized, budget: new CountBudget() };
     const counts = new Map<Entity, RuntimeCounts>();
     await inParallel(entities, WIDTH, async (entity) => {
-      counts.set(entity, await this.#of(entity, sized));
+      counts.set(entity, await this.#of(entity, share));
     });
     return entities.flatMap((entity) => counts.get(entity) ?? []);
   }
 
-  /** `sized` = of how many subscriptions of a topic the messages are read. */
-  async #of(entity: Entity, sized: number): Promise<RuntimeCounts> {
+  async #of(entity: Entity, share: Share): Promise<RuntimeCounts> {
     const use = await this.#readUse(entity);
     const [messages, below] = await Promise.all([
-      this.#messagesOf(entity, use),
-      this.#subscriptionsOf(entity, use, sized),
+      this.#messagesOf(entity, use, share),
+      this.#subscriptionsOf(entity, use, share),
     ]);
     const isEstimate = messages.isEstimate || below.isEstimate;
     return {
@@ -70,9 +75,13 @@ export class DynamoCounts implements EntityCounts {
   }
 
   /** Counts all partitions together (semantics #P12). */
-  async #messagesOf(entity: Entity, { accessedAt, isEmpty }: Use): Promise<MessageCounts> {
+  async #messagesOf(
+    entity: Entity,
+    { accessedAt, isEmpty }: Use,
+    { budget }: Share,
+  ): Promise<MessageCounts> {
     const isTopic = entity.description.kind === 'topic';
-    const bound = sharedBound(partitionNumbers(entity).length);
+    const bound = sharedBound(partitionNumbers(entity).length, budget);
     const count = (subQueue: SubQueue) =>
       isEmpty ? NOTHING : this.#countAll(entity, subQueue, bound);
     const [main, deadLetter, transfer] = await Promise.all([
@@ -98,7 +107,9 @@ export class DynamoCounts implements EntityCounts {
   /** Counts one sub-queue in all partitions. */
   async #countAll(entity: Entity, subQueue: SubQueue, bound: CountBound): Promise<Tally> {
     const tallies = partitionNumbers(entity).map((partition) =>
-      this.#countLog(entity, logOf(entity, subQueue, partition), bound),
+      this.#logs.during('counts', () =>
+        this.#countLog(entity, logOf(entity, subQueue, partition), bound),
+      ),
     );
     return (await Promise.all(tallies)).reduce(add, NOTHING);
   }
@@ -138,7 +149,11 @@ export class DynamoCounts implements EntityCounts {
   }
 
   /** The number of a topic's subscriptions, and the bytes in them, from `sized` of them that lie far apart. */
-  async #subscriptionsOf(topic: Entity, { isEmpty }: Use, sized: number): Promise<Subscriptions> {
+  async #subscriptionsOf(
+    topic: Entity,
+    { isEmpty }: Use,
+    { sized, budget }: Share,
+  ): Promise<Subscriptions> {
     if (topic.description.kind !== 'topic') return { count: 0, bytes: 0, isEstimate: false };
     let count = 0;
     const filled: Entity[] = [];
@@ -148,7 +163,7 @@ export class DynamoCounts implements EntityCounts {
     }
     const apart = Math.max(1, filled.length / sized);
     const chosen = filled.filter((_, i) => Math.floor(i % apart) === 0);
-    const bound = sharedBound(chosen.length * partitionNumbers(topic).length);
+    const bound = sharedBound(chosen.length * partitionNumbers(topic).length, budget);
     let tally = NOTHING;
     await inParallel(chosen, SIZED_WIDTH, async (subscription) => {
       for (const subQueue of SUB_QUEUES) {
@@ -160,6 +175,13 @@ export class DynamoCounts implements EntityCounts {
     const isEstimate = tally.isEstimate || chosen.length < filled.length;
     return { count, bytes: Math.round(tally.bytes * share), isEstimate };
   }
+}
+
+/** What one entity may read of what a report reads. */
+interface Share {
+  /** Of how many subscriptions of a topic the messages are read. */
+  readonly sized: number;
+  readonly budget: CountBudget;
 }
 
 /** What the headers of an entity tell of its use. */

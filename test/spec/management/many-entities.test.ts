@@ -5,6 +5,8 @@ import { engineClient, startBroker, TABLES } from '../../support/start-broker.ts
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 const MANY = 400;
+/** Logs of which the messages are read at the same time, since a page of each takes megabytes of memory. */
+const LOGS_AT_ONCE = 16;
 
 /** Starts a namespace that has many queues, with names in front of, between and behind others. */
 async function startFull(t: TestContext, queues: number) {
@@ -133,4 +135,27 @@ test('a later page on its own begins where its number says, and a forgotten plac
   assert.deepEqual(await page(51), names.slice(50, 60));
   broker.clock.advance({ minutes: 2 });
   assert.deepEqual(await page(51), names.slice(49, 59));
+});
+
+test('a page of a hundred used queues reads few of their logs at the same time', async (t) => {
+  const client = engineClient();
+  t.after(() => client.destroy());
+  const running = { now: 0, most: 0 };
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName !== 'QueryCommand') return await next(args);
+        running.most = Math.max(running.most, ++running.now);
+        return await next(args).finally(() => running.now--);
+      },
+    { step: 'initialize', name: 'running' },
+  );
+  const broker = await startBroker(t, { client });
+  for (let i = 0; i < 30; i++) {
+    expectStatus(await broker.createQueue(`q${i}`), 201);
+    expectStatus(await broker.send(`q${i}`, '1'), 201);
+  }
+  const { text } = await broker.request('GET', '$Resources/Queues');
+  assert.equal(titlesOf(text).length, 30);
+  assert.ok(running.most <= LOGS_AT_ONCE, `${running.most} at the same time`);
 });

@@ -6,10 +6,10 @@ import { fromBlockItem, toBlockItem } from '../../../shared/storage/blocks/block
 import type { Item, Table } from '../../../shared/storage/dynamodb/table.ts';
 import {
   type CountBound,
-  countLog,
-  NOTHING,
+  CountBudget,
   sharedBound,
-} from '../../../shared/storage/entities/count-log.ts';
+} from '../../../shared/storage/entities/count-bound.ts';
+import { countLog, NOTHING } from '../../../shared/storage/entities/count-log.ts';
 
 const LOG: Log = {
   entityId: 'e',
@@ -19,7 +19,7 @@ const LOG: Log = {
   subQueue: 'main',
   generation: 0,
 };
-const SMALL: CountBound = {
+const SMALL: Omit<CountBound, 'budget'> = {
   firstItems: 10,
   exactMessages: 100,
   exactPages: 2,
@@ -82,7 +82,10 @@ function tableOf(items: readonly Item[]) {
   return { table: table as unknown as Table, counter };
 }
 
-async function count(items: readonly Item[], bound: CountBound = SMALL) {
+async function count(
+  items: readonly Item[],
+  bound: CountBound = { ...SMALL, budget: new CountBudget() },
+) {
   const { table, counter } = tableOf(items);
   const tallyOf = (item: Item) => {
     const { section, slots, payload } = fromBlockItem(item);
@@ -146,7 +149,7 @@ test('of a log with sessions, what a bounded read has seen is a lower bound, mar
 });
 
 test('the logs of a partitioned entity share the cost of one', () => {
-  const [whole, shared] = [sharedBound(1), sharedBound(16)];
+  const [whole, shared] = [sharedBound(1, new CountBudget()), sharedBound(16, new CountBudget())];
   assert.equal(shared.exactMessages * 16, whole.exactMessages);
   assert.ok(shared.samples * 16 <= whole.samples);
 });

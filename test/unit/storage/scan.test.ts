@@ -4,9 +4,9 @@ import type { Block, BlockRules } from '../../../shared/domain/blocks/block.ts';
 import type { Log } from '../../../shared/domain/blocks/log.ts';
 import { UNLOCKED_SESSION } from '../../../shared/domain/blocks/session.ts';
 import { FRESH_SLOT, type Slot } from '../../../shared/domain/blocks/slot.ts';
+import { Limiter } from '../../../shared/domain/turns/limiter.ts';
 import { toBlockItem } from '../../../shared/storage/blocks/block-item.ts';
 import { scan } from '../../../shared/storage/claim/scan.ts';
-import { ScanLimiter } from '../../../shared/storage/claim/scan-limiter.ts';
 import { ScanHints } from '../../../shared/storage/hints/scan-hints.ts';
 import { Spread } from '../../../shared/storage/hints/spread.ts';
 import { FIRST_BLOCK, logName } from '../../../shared/storage/schema/message-keys.ts';
@@ -42,7 +42,7 @@ async function keptOf(blocks: readonly Block[], rules = RULES): Promise<number> 
   );
   const context = {
     clock: { now: () => NOW },
-    scans: { small: new ScanLimiter(1), large: new ScanLimiter(1) },
+    scans: { small: new Limiter(1), large: new Limiter(1) },
     scanHints,
     spread: new Spread(),
     table: { range: async () => ({ items: blocks.map((block) => toBlockItem(LOG, block)) }) },

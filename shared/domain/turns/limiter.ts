@@ -1,11 +1,11 @@
-/** The scans of one log. */
+/** The work of one name. */
 interface Users {
   count: number;
   readonly waiting: (() => void)[];
 }
 
-/** Bounds how many scans read one log at a time; the others wait in order of arrival. */
-export class ScanLimiter {
+/** Bounds how much work of one name runs at a time; the rest waits in order of arrival. */
+export class Limiter {
   readonly #most: number;
   readonly #users = new Map<string, Users>();
 
@@ -13,10 +13,10 @@ export class ScanLimiter {
     this.#most = most;
   }
 
-  /** Runs `work` when one of the log's slots is free. */
-  async during<T>(log: string, work: () => Promise<T>): Promise<T> {
-    const users = this.#users.get(log) ?? { count: 0, waiting: [] };
-    this.#users.set(log, users);
+  /** Runs `work` once fewer than the most of this name run. */
+  async during<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const users = this.#users.get(name) ?? { count: 0, waiting: [] };
+    this.#users.set(name, users);
     if (users.count < this.#most) users.count++;
     else await new Promise<void>((goOn) => users.waiting.push(goOn));
     try {
@@ -24,7 +24,7 @@ export class ScanLimiter {
     } finally {
       const next = users.waiting.shift();
       if (next !== undefined) next();
-      else if (--users.count === 0) this.#users.delete(log);
+      else if (--users.count === 0) this.#users.delete(name);
     }
   }
 }
