@@ -165,8 +165,8 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    */
   changesAt(log: Log, policy: LogPolicy): number;
   /**
-   * When the next scheduled message of a queue or topic comes due in a main log, as far as this process knows. Epoch ms;
-   * Infinity = none is known.
+   * When the next scheduled message of a queue or topic comes due in a main log, as far as this process knows.
+   * Epoch ms; Infinity = none is known.
    */
   nextDueAt(log: Log): number;
   /**
