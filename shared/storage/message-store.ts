@@ -53,6 +53,7 @@ const VERBS = {
   leaveToSweep,
   claim,
   changesAt,
+  nextDueAt,
   emptyAt: ({ scanHints }: StoreContext, log: Log) => scanHints.emptyAt(logName(log)),
   settle,
   transact,
@@ -110,6 +111,13 @@ function changesAt(
   { rules }: LogPolicy,
 ): number {
   const hint = scanHints.find(logName(log), clock.now(), lockScopeOf(rules));
-  const dueAt = log.subQueue === 'main' ? dueTimes.nextDueAt(withoutSession(log)) : undefined;
-  return Math.min(hint?.validUntil ?? Number.POSITIVE_INFINITY, dueAt ?? Number.POSITIVE_INFINITY);
+  const dueAt =
+    log.subQueue === 'main'
+      ? nextDueAt({ dueTimes }, withoutSession(log))
+      : Number.POSITIVE_INFINITY;
+  return Math.min(hint?.validUntil ?? Number.POSITIVE_INFINITY, dueAt);
+}
+
+function nextDueAt({ dueTimes }: Pick<StoreContext, 'dueTimes'>, log: Log): number {
+  return dueTimes.nextDueAt(log) ?? Number.POSITIVE_INFINITY;
 }

@@ -165,6 +165,11 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    */
   changesAt(log: Log, policy: LogPolicy): number;
   /**
+   * When the next scheduled message of a queue or topic comes due in a main log, as far as this process knows.
+   * Epoch ms; Infinity = none is known.
+   */
+  nextDueAt(log: Log): number;
+  /**
    * When the last look of this process began, monotonic ms, if it saw no message in the log, no locked or expired one
    * either. Undefined = it saw one, one has arrived since, or this process does not know. Deferred and scheduled
    * messages do not count.

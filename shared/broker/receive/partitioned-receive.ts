@@ -32,6 +32,10 @@ export class PartitionedReceive {
   readonly #path: EntityPath;
   readonly #options: ReceiveOptions;
   readonly #asked = new Set<number>();
+  /** When messages become available by time alone, as the last call of `changes` told, epoch ms by partition. */
+  #changes: readonly number[] = [];
+  /** When the next scheduled message of the topic above comes due, as the last claim saw it, epoch ms by partition. */
+  readonly #topicDueAt = new Map<number, number>();
   /** The partition at which the next round of `some` starts, and when the last one was, monotonic ms. */
   #next: number;
   #someAt: number;
@@ -76,17 +80,41 @@ export class PartitionedReceive {
     return look.found;
   }
 
+  /**
+   * When messages become available by time alone in each partition, as far as this process knows: a lock ends, or a
+   * scheduled message comes due. Epoch ms; Infinity = no such instant is known. The next claim asks the partitions in
+   * which that instant has come.
+   */
+  changes(entity: Receivable): readonly number[] {
+    const { subQueue } = this.#path;
+    this.#changes = partitionNumbers(entity).map((partition) => {
+      const policy = policyOf(entity, subQueue, partition);
+      const inLog = this.#dependencies.messages.changesAt(
+        logOf(entity, subQueue, partition),
+        policy,
+      );
+      return Math.min(inLog, this.#topicDueAt.get(partition) ?? Number.POSITIVE_INFINITY);
+    });
+    return this.#changes;
+  }
+
+  #hasChanged(partition: number): boolean {
+    const changesAt = this.#changes[partition];
+    return changesAt !== undefined && changesAt <= this.#dependencies.clock.now();
+  }
+
   /** The partitions that the last claim asked. */
   get asked(): readonly number[] {
     return [...this.#asked];
   }
 
-  /** Partitions with hints, and the others, each from a random start, so that none is always first. */
+  /** Partitions with hints or changes, and the others, each from a random start, so that none is always first. */
   #order(entity: Receivable): { readonly likely: number[]; readonly others: number[] } {
     const numbers = partitionNumbers(entity);
     const start = (this.#dependencies.random.bytes(1)[0] ?? 0) % numbers.length;
     const turned = [...numbers.slice(start), ...numbers.slice(0, start)];
     const isLikely = (partition: number) =>
+      this.#hasChanged(partition) ||
       this.#dependencies.partitionHints.mayHaveMessages(
         logOf(entity, this.#path.subQueue, partition),
       );
@@ -159,7 +187,8 @@ export class PartitionedReceive {
     const { subQueue } = this.#path;
     const options = claimOptions(this.#options);
     this.#asked.add(partition);
-    await forwardTopicDue(this.#dependencies, this.#path, partition);
+    const dueAt = await forwardTopicDue(this.#dependencies, this.#path, partition);
+    if (subQueue === 'main') this.#topicDueAt.set(partition, dueAt);
     return await this.#dependencies.messages.claim(logOf(entity, subQueue, partition), {
       ...policyOf(entity, subQueue, partition),
       ...options,

@@ -44,10 +44,10 @@ export class ReceiveWait {
   }
 
   /**
-   * Waits after an empty look. `changesAt` = when a lock ends or a scheduled message comes due, epoch ms; `emptyAt` as
-   * for `WakeUp.within`.
+   * Waits after an empty look. `changes` = when locks end or scheduled messages come due, epoch ms; `emptyAt` as for
+   * `WakeUp.within`.
    */
-  async pause(changesAt = Number.POSITIVE_INFINITY, emptyAt?: number): Promise<void> {
+  async pause(changes: readonly number[] = [], emptyAt?: number): Promise<void> {
     // `end` then wakes the next receive, which may get the messages.
     if (this.isAborted) return;
     const next = this.#next;
@@ -55,9 +55,9 @@ export class ReceiveWait {
     this.#woken = next;
     this.#next = undefined;
     if (next === undefined) return;
-    const left = changesAt - this.#dependencies.clock.now();
-    // If that instant has passed, the look found nothing there, so another receiver has the message.
-    next.within(left > 0 ? left : Number.POSITIVE_INFINITY, emptyAt);
+    const now = this.#dependencies.clock.now();
+    // Where an instant has passed, the look found nothing, so another receiver has the message.
+    next.within(Math.min(...changes.filter((instant) => instant > now)) - now, emptyAt);
     const abort = () => next.cancel();
     this.#signal?.addEventListener('abort', abort, { once: true });
     await next.done;

@@ -1,5 +1,4 @@
 import { logOf } from '../../domain/blocks/log.ts';
-import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { isBusy } from '../../domain/broker-error.ts';
 import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
@@ -58,7 +57,7 @@ async function lookAndWait(
     const looked = await orBusy(partitions.claim(entity, which), isLast);
     if (looked === 'busy') {
       options.onWait?.();
-      await wait.pause(dependencies.clock.now() + busyMs);
+      await wait.pause([dependencies.clock.now() + busyMs]);
       busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
       continue;
     }
@@ -77,7 +76,7 @@ async function lookAndWait(
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();
     await wait.pause(
-      changesAt(dependencies, entity, path),
+      partitions.changes(entity),
       earliest(logs.map((log) => dependencies.messages.emptyAt(log))),
     );
   }
@@ -98,16 +97,4 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
 function earliest(instants: readonly (number | undefined)[]): number | undefined {
   const known = instants.filter((instant) => instant !== undefined);
   return known.length === instants.length ? Math.min(...known) : undefined;
-}
-
-/** When a lock ends or a scheduled message comes due in a partition, epoch ms. */
-function changesAt(
-  { messages }: BrokerDependencies,
-  entity: Receivable,
-  { subQueue }: EntityPath,
-): number {
-  const times = partitionNumbers(entity).map((number) =>
-    messages.changesAt(logOf(entity, subQueue, number), policyOf(entity, subQueue, number)),
-  );
-  return Math.min(...times);
 }

@@ -132,13 +132,18 @@ function forwarderTo(
   };
 }
 
-/** Forwards due scheduled messages of the topic above a subscription, before the subscription is read. */
+/**
+ * Forwards due scheduled messages of the topic above a subscription, before the subscription is read. Returns when the
+ * next one comes due, as far as this process knows, epoch ms; Infinity = none is known.
+ */
 export async function forwardTopicDue(
   dependencies: BrokerDependencies,
   path: EntityPath,
   partition: number,
-): Promise<void> {
-  if (path.subscription === undefined) return;
+): Promise<number> {
+  if (path.subscription === undefined) return Number.POSITIVE_INFINITY;
   const topic = await dependencies.entities.find(path.subscription.topic.toLowerCase());
-  if (topic !== undefined) await forwardDue(dependencies, topic, partition);
+  if (topic === undefined) return Number.POSITIVE_INFINITY;
+  await forwardDue(dependencies, topic, partition);
+  return dependencies.messages.nextDueAt(logOf(topic, 'main', partition));
 }

@@ -98,7 +98,7 @@ export async function receiveInSession(
       const isLast = !wait.listen([waitedOn]);
       await options.beforeAttempt?.();
       if (wait.isAborted) break;
-      await forwardTopicDue(dependencies, path, waitedOn.partition);
+      const topicDueAt = await forwardTopicDue(dependencies, path, waitedOn.partition);
       const { log, policy } = await heldSession(dependencies, entity, path, session);
       const messages = await dependencies.messages.claim(log, {
         ...policy,
@@ -111,7 +111,8 @@ export async function receiveInSession(
       options.onWait?.();
       const { messages: store } = dependencies;
       const endsAt = policy.rules.session?.holder?.lockedUntil ?? Number.POSITIVE_INFINITY;
-      await wait.pause(Math.min(endsAt, store.changesAt(log, policy)), store.emptyAt(log));
+      const changes = [endsAt, topicDueAt, store.changesAt(log, policy)];
+      await wait.pause(changes, store.emptyAt(log));
     }
     return [];
   } catch (error) {

@@ -1,5 +1,9 @@
 import { assert } from '../../domain/assert.ts';
-import { isOfEpoch, type LockToken, parseLockToken } from '../../domain/blocks/lock-token.ts';
+import {
+  isOfEpochOrLater,
+  type LockToken,
+  parseLockToken,
+} from '../../domain/blocks/lock-token.ts';
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
@@ -153,7 +157,7 @@ async function perPartition<Item extends { readonly lockToken: string }>(
  */
 export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);
-  if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
+  if (!isOfEpochOrLater(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
     throw lockLost();
   }
   return token;

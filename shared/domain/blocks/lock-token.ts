@@ -86,10 +86,13 @@ export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
   return tag;
 }
 
+/** So many changes of an entity may be unknown to a process that was frozen since it read the entity. */
+const UNKNOWN_CHANGES_MAX = 63;
+
 /**
- * Whether a lock is of the entity's current epoch. A change of the entity raises it and ends locks (semantics
- * #14).
+ * Whether no change of the entity up to this epoch has ended a lock (semantics #14): it is of this epoch, or of a later
+ * one, because another process has read the entity after this one did.
  */
-export function isOfEpoch(tag: Uint8Array, epoch: number): boolean {
-  return tag[0] === (epoch & 0xff);
+export function isOfEpochOrLater(tag: Uint8Array, epoch: number): boolean {
+  return (((tag[0] ?? 0) - epoch) & 0xff) <= UNKNOWN_CHANGES_MAX;
 }

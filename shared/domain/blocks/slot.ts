@@ -1,5 +1,5 @@
 import { isSameBytes } from '../same-bytes.ts';
-import { isOfEpoch } from './lock-token.ts';
+import { isOfEpochOrLater } from './lock-token.ts';
 import { isOfSessionLock, type SessionLockState, wasReleased } from './session.ts';
 
 /**
@@ -78,7 +78,7 @@ export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
   const { epoch, session } = rules;
   if (session !== undefined) return isHeldInSession(slot, rules);
   if (slot.heldUntil === undefined || slot.heldUntil <= now) return false;
-  return slot.tag === undefined || isOfEpoch(slot.tag, epoch);
+  return slot.tag === undefined || isOfEpochOrLater(slot.tag, epoch);
 }
 
 /**
@@ -91,7 +91,7 @@ function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules
   if (tag === undefined || session === undefined || holder === undefined) return false;
   if (isOfSessionLock(tag, holder.lockId)) return true;
   const isLater = heldUntil !== undefined && heldUntil >= holder.lockedUntil;
-  return isLater && isOfEpoch(tag, epoch) && !wasReleased(tag, session);
+  return isLater && isOfEpochOrLater(tag, epoch) && !wasReleased(tag, session);
 }
 
 /** The deliveries that count. One that ended because its session was released does not. */

@@ -94,10 +94,14 @@ function cut(lockIds: Uint8Array): readonly Uint8Array[] {
   );
 }
 
-/** The lock of a session if it is live: it has not expired, and no change of the entity has ended it (semantics S4). */
+/**
+ * The lock of a session if it is live: it has not expired, and no change of the entity has ended it (semantics S4). One
+ * of a later epoch is live, too: this process may have read the entity before its holder did.
+ */
 export function liveLock({ lock }: Session, log: Log, now: number): StoredSessionLock | undefined {
   if (lock === undefined || lock.lockedUntil <= now) return undefined;
-  return lock.epoch === log.sessions?.epoch ? lock : undefined;
+  const { epoch } = log.sessions ?? {};
+  return epoch !== undefined && lock.epoch >= epoch ? lock : undefined;
 }
 
 /** The state of a session's lock at `now`, as its item shows it. */
@@ -117,7 +121,7 @@ export function whileLockedUnder(lockId: Uint8Array, log: Log, now: number) {
 /** The condition that a lock is live, with the values it needs. */
 export function whileHeld(token: Uint8Array, log: Log, now: number) {
   return {
-    condition: 'k = :token AND u > :now AND o = :epoch',
+    condition: 'k = :token AND u > :now AND o >= :epoch',
     values: {
       ':token': { B: token },
       ':now': { N: String(now) },

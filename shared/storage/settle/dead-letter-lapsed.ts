@@ -5,7 +5,7 @@ import {
   slotOf,
   surveyBlock,
 } from '../../domain/blocks/block.ts';
-import { isOfEpoch } from '../../domain/blocks/lock-token.ts';
+import { isOfEpochOrLater } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
@@ -54,5 +54,5 @@ function outlasted(block: Block, number: number, rules: BlockRules): boolean {
   if (slot.tag === undefined || slot.heldUntil === undefined || expiresAt === undefined)
     return false;
   // A change of the entity may have ended the lock earlier.
-  return isOfEpoch(slot.tag, rules.epoch) && slot.heldUntil >= expiresAt;
+  return isOfEpochOrLater(slot.tag, rules.epoch) && slot.heldUntil >= expiresAt;
 }

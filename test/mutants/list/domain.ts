@@ -38,11 +38,20 @@ export const DOMAIN: readonly Mutant[] = [
   {
     name: 'an update of an entity does not end its locks',
     room: 'domain',
-    find: 'return tag[0] === (epoch & 0xff);',
+    find: 'return (((tag[0] ?? 0) - epoch) & 0xff) <= UNKNOWN_CHANGES_MAX;',
     replace: 'return tag.length > 0 && epoch > 0;',
     harm: 'Old lock tokens settle, and locked messages stay away after the update.',
     needs:
       'A peek-lock, an update of the queue, then a receive and a settlement with the old token.',
+  },
+  {
+    name: 'a lock that was taken after an update does not count for those who know the entity from before',
+    room: 'domain',
+    find: 'return (((tag[0] ?? 0) - epoch) & 0xff) <= UNKNOWN_CHANGES_MAX;',
+    replace: 'return tag[0] === (epoch & 0xff);',
+    harm: 'A locked message is delivered to somebody else as well.',
+    needs:
+      'A process that reads the entity and freezes; an update and a lock by others meanwhile; then its receive goes on.',
   },
   {
     name: 'ages follow the monotonic clock only',

@@ -93,4 +93,13 @@ export const SCHEDULING: readonly Mutant[] = [
     harm: 'What is scheduled in a topic comes up to a day late.',
     needs: 'A process ends between the two writes; nobody receives from the topic.',
   },
+  {
+    name: 'who waits on a subscription does not know when a scheduled message of its topic comes due',
+    room: 'broker',
+    find: "if (subQueue === 'main') this.#topicDueAt.set(partition, dueAt);",
+    replace: 'if (dueAt < 0) this.#topicDueAt.set(partition, dueAt);',
+    harm: 'An idle receiver gets the message up to half a minute late.',
+    needs:
+      'A receive on a subscription for more than a minute, and a message that is scheduled on its topic.',
+  },
 ];

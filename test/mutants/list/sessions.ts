@@ -112,10 +112,19 @@ export const SESSIONS: readonly Mutant[] = [
     needs: 'Session states set one after the other; a copy of the first write is carried out late.',
   },
   {
+    name: 'a session that was accepted after an update looks free to those who know the entity from before',
+    room: 'storage',
+    find: 'return epoch !== undefined && lock.epoch >= epoch ? lock : undefined;',
+    replace: 'return lock.epoch === epoch ? lock : undefined;',
+    harm: 'A live lock is removed, or a message is dead-lettered while it is locked.',
+    needs:
+      'A process that reads the entity and freezes; an update and an accept by others meanwhile; then its accept goes on.',
+  },
+  {
     name: 'the lock of a session may be renewed by those who lost it',
     room: 'storage',
-    find: "condition: 'k = :token AND u > :now AND o = :epoch',",
-    replace: "condition: '(k = :token OR u > :now) AND u > :now AND o = :epoch',",
+    find: "condition: 'k = :token AND u > :now AND o >= :epoch',",
+    replace: "condition: '(k = :token OR u > :now) AND u > :now AND o >= :epoch',",
     harm: 'An old holder is told that it holds a session that another one holds.',
     needs:
       'A session lock runs out, another receiver accepts, the first one renews or sets the state.',

@@ -46,6 +46,26 @@ for (const mode of MODES) {
   });
 }
 
+for (const mode of MODES) {
+  test(`#14 ${mode}: a receive with settings from before an update leaves what was locked after it`, async (t) => {
+    const here = await startBroker(t);
+    const pauses = startPauses();
+    t.after(() => pauses.client.destroy());
+    const there = await startBroker(t, { beside: here, client: pauses.client });
+    expectStatus(await here.createQueue('q'), 201);
+    expectStatus(await here.send('q', 'a'), 201);
+    const reading = pauses.pauseNext(({ command }) => command === 'QueryCommand');
+    const receiving = there[mode]('q');
+    await reading.reached;
+    const update = { MaxDeliveryCount: '9' };
+    expectStatus(await here.putEntity('q', 'QueueDescription', update, { 'If-Match': '*' }), 200);
+    const locked = await lock(here);
+    reading.goOn();
+    assert.equal(await receiving, undefined);
+    await settleOne(here, locked, 'complete');
+  });
+}
+
 /** Dead-letters the next messages, one by one and without a reason, so that each has a block of its own. */
 async function deadLetterNext(broker: TestBroker, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await lockAndSettle(broker, 'deadLetter');

@@ -85,6 +85,47 @@ test('a lock that is taken with settings from before an update does not replace 
   assert.equal(await settleError(holder, message), undefined);
 });
 
+/** An accept of a process that has read the entity, and freezes before it reads the index. */
+async function acceptFrozen({ process, pauses }: { process: SessionFixture; pauses: PauseClient }) {
+  const reading = pauses.pauseNext(
+    ({ command, collection }) => command === 'QueryCommand' && /r\d+$/.test(collection),
+  );
+  const accepting = acceptNext(process.broker, process.path);
+  await reading.reached;
+  return { accepting, goOn: () => reading.goOn() };
+}
+
+test('a process with settings from before an update leaves an empty session to its later holder', async (t) => {
+  const { here, others } = await startProcesses(t, 1);
+  const [frozen] = others;
+  assert.ok(frozen);
+  await here.send('a', '1');
+  assert.deepEqual(await drain(await here.accept('a')), ['1']);
+  const { accepting, goOn } = await acceptFrozen(frozen);
+  await here.update({ MaxDeliveryCount: '9' });
+  const holder = await here.accept('a');
+  goOn();
+  assert.equal(await accepting, undefined);
+  await here.send('a', '2');
+  assert.deepEqual(await drain(through(frozen.process, holder)), ['2']);
+  await through(frozen.process, holder).renew();
+});
+
+test('a process with settings from before an update does not dead-letter what a later holder received', async (t) => {
+  const { here, others } = await startProcesses(t, 1);
+  const [frozen] = others;
+  assert.ok(frozen);
+  await here.update({ MaxDeliveryCount: '1' });
+  await here.send('a', '1');
+  const { accepting, goOn } = await acceptFrozen(frozen);
+  await here.update({ MaxDeliveryCount: '1' });
+  const holder = await here.accept('a');
+  const message = await lockOne(holder);
+  goOn();
+  assert.equal(await accepting, undefined);
+  assert.equal(await settleError(holder, message), undefined);
+});
+
 test('a lock whose renewal arrives while others find it expired and empty has an entry for its end', async (t) => {
   const { here, others } = await startProcesses(t, 2);
   const [cleaning, renewing] = others;

@@ -53,11 +53,11 @@ test('a receive that waits again after a wake-up reports that it found nothing',
 test('a receive wakes up when a change is due, unless that time is already over', async () => {
   const { wait, noted } = startWait();
   wait.listen([]);
-  await wait.pause(NOW + 700);
+  await wait.pause([NOW + 700]);
   assert.deepEqual(noted, ['0 within 700']);
   wait.listen([]);
-  await wait.pause(NOW);
-  assert.deepEqual(noted, ['0 within 700', '0 found nothing']);
+  await wait.pause([NOW, NOW + 300]);
+  assert.deepEqual(noted, ['0 within 700', '0 found nothing', '1 within 300']);
 });
 
 test('a receive without waiting time does not listen', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   formatLockToken,
-  isOfEpoch,
+  isOfEpochOrLater,
   type LockToken,
   locationIn,
   lockTag,
@@ -130,14 +130,16 @@ test('any text is either a token or a lost lock, never another error', () => {
   );
 });
 
-test('a tag belongs to the epoch in which it was made, and to none of the next 255', () => {
+test('a tag is of the epoch in which it was made, or later than the 63 before, and ended by the next 192', () => {
   fc.assert(
     fc.property(fc.nat(100_000), fc.uint8Array({ minLength: 6, maxLength: 6 }), (epoch, random) => {
       const tag = lockTag(epoch, random);
       assert.equal(tag.length, TAG_BYTES);
       assert.deepEqual(tag.subarray(1), random);
-      assert.ok(isOfEpoch(tag, epoch));
-      for (let later = 1; later < 256; later++) assert.ok(!isOfEpoch(tag, epoch + later));
+      for (let earlier = 0; earlier <= 63; earlier++) {
+        assert.ok(isOfEpochOrLater(tag, epoch - earlier));
+      }
+      for (let later = 1; later <= 192; later++) assert.ok(!isOfEpochOrLater(tag, epoch + later));
     }),
     { numRuns: 20 },
   );
