@@ -87,7 +87,7 @@ export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
 }
 
 /** So many changes of an entity may be unknown to a process that was frozen since it read the entity. */
-const UNKNOWN_CHANGES_MAX = 63;
+const UNKNOWN_CHANGES_MAX = 15;
 
 /**
  * Whether no change of the entity up to this epoch has ended a lock (semantics #14): it is of this epoch, or of a later

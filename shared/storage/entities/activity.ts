@@ -34,27 +34,31 @@ export class DynamoActivity implements Activity {
   }
 
   used(entity: Entity): void {
-    const { clock, touch, background } = this.#settings;
+    const { clock, background } = this.#settings;
     const now = clock.now();
     const touchedAt = this.#uses.get(entity.id)?.touchedAt ?? entity.accessedAt ?? 0;
     // With a clock that was set back, the age of the stored use is unknown.
     const isLongAgo = now < touchedAt || now - touchedAt >= TOUCH_EVERY_MS;
     const isDue = entity.description.autoDeleteOnIdleMs !== undefined && isLongAgo;
     this.#uses.set(entity.id, { usedAt: now, touchedAt: isDue ? now : touchedAt });
-    if (isDue) background(() => ignoreGone(touch(entity, now)));
+    if (isDue) background(() => this.#store(entity, now, touchedAt));
+  }
+
+  /** Stores a use. If that fails, the next use is stored at once. `before` = the last use that was stored, epoch ms. */
+  async #store(entity: Entity, now: number, before: number): Promise<void> {
+    try {
+      await this.#settings.touch(entity, now);
+    } catch (error) {
+      // The entity was deleted meanwhile.
+      if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return;
+      const { usedAt = now } = this.#uses.get(entity.id) ?? {};
+      this.#uses.set(entity.id, { usedAt, touchedAt: before });
+      throw error;
+    }
   }
 
   /** The last use that this process saw, epoch ms. */
   usedAt(entity: Entity): number | undefined {
     return this.#uses.get(entity.id)?.usedAt;
-  }
-}
-
-async function ignoreGone(touched: Promise<void>): Promise<void> {
-  try {
-    await touched;
-  } catch (error) {
-    // The entity was deleted meanwhile.
-    if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { withoutIdleChecks } from '../../support/due-work-items.ts';
+import { hookedClient, throttled } from '../../support/hooked-client.ts';
 import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
@@ -166,5 +167,23 @@ test('#A20 a queue that is updated while the sweep is about to delete it is not 
   expectStatus(await broker.updateQueue('q'), 200);
   deletion.goOn();
   await swept;
+  assert.ok(await exists(broker));
+});
+
+test('#142 a use counts although the write of the use before it failed', async (t) => {
+  let fails = false;
+  const client = hookedClient(({ command, collection }) => {
+    if (fails && command === 'UpdateItemCommand' && !collection?.includes('/')) throw throttled();
+  });
+  t.after(() => client.destroy());
+  const broker = await startQueue(t, IDLE);
+  const user = await startBroker(t, { beside: broker, client });
+  broker.clock.advance({ minutes: 3 });
+  fails = true;
+  expectStatus(await user.request('DELETE', 'q/messages/head?timeout=0'), 204);
+  fails = false;
+  broker.clock.advance({ seconds: 30 });
+  expectStatus(await user.request('DELETE', 'q/messages/head?timeout=0'), 204);
+  await sweepMinutes(broker, 4);
   assert.ok(await exists(broker));
 });
