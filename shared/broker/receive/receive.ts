@@ -39,7 +39,6 @@ class Receiver {
   readonly #options: ReceiveOptions;
   readonly #wait: ReceiveWait;
   readonly #partitions: PartitionedReceive;
-  #looks = 0;
   #checkAgainAt = 0;
 
   constructor(
@@ -83,7 +82,7 @@ class Receiver {
   async #claim(entity: Receivable, isLast: boolean): Promise<readonly ReceivedMessage[]> {
     const { monotonicNow } = this.#dependencies;
     // The first and the last look ask all partitions; those in between ask some, round robin.
-    const which = this.#looks++ === 0 || isLast ? 'all' : 'some';
+    const which = !this.#wait.hasPaused || isLast ? 'all' : 'some';
     let messages = await this.#partitions.claim(entity, which);
     if (messages.length === 0 && monotonicNow() >= this.#checkAgainAt) {
       this.#checkAgainAt = monotonicNow() + DEAD_LETTER_CHECK_MS;
