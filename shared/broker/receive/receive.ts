@@ -85,8 +85,9 @@ class Receiver {
     const which = !this.#wait.hasPaused || isLast ? 'all' : 'some';
     let messages = await this.#partitions.claim(entity, which);
     if (messages.length === 0 && monotonicNow() >= this.#checkAgainAt) {
-      this.#checkAgainAt = monotonicNow() + DEAD_LETTER_CHECK_MS;
       const isMore = await deadLetterLapsed(this.#dependencies, entity, this.#path);
+      // Not after a failure: an empty answer needs a check that succeeded.
+      this.#checkAgainAt = monotonicNow() + DEAD_LETTER_CHECK_MS;
       if (isMore) messages = await this.#partitions.claim(entity, 'all');
     }
     // The claim may have dead-lettered messages, which the entity may forward.
