@@ -1,4 +1,4 @@
-import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
+import { serviceBusy } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
@@ -173,7 +173,6 @@ export class ClaimAllowance implements PayloadAccount {
   readonly #source: AllowanceSource;
   #hasAllowance = false;
   #large: LargeAllowance | undefined;
-  #refusal: BrokerError | undefined;
 
   constructor(source: AllowanceSource) {
     this.#source = source;
@@ -190,14 +189,7 @@ export class ClaimAllowance implements PayloadAccount {
     if (bytes <= LIMITS.receiveBytes || (this.#large?.bytes ?? 0) >= bytes) return;
     this.releaseLarge();
     this.#large = this.#source.openLarge(bytes);
-    if (this.#large !== undefined) return;
-    this.#refusal = serviceBusy('There is no memory for a large message now.');
-    throw this.#refusal;
-  }
-
-  /** Whether `hold` threw this error, so that the messages are not claimed and can be received later. */
-  isRefusal(error: unknown): boolean {
-    return error !== undefined && error === this.#refusal;
+    if (this.#large === undefined) throw serviceBusy('There is no memory for a large message now.');
   }
 
   /** Gives memory for a large message back: from now on the message counts as output. */

@@ -19,7 +19,7 @@ import { UnsentMessages } from './unsent-messages.ts';
 const WAIT_MS = 60 * 60_000;
 /** How often the right to receive is checked during a receive. */
 const CHECK_MS = 60_000;
-/** The pause before the next try for a rule at its rate limit, which other connections may share. */
+/** The pause before the next try of a busy service, or for a rule at its rate limit, which connections may share. */
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
 /** How long after the end of its session lock a link is detached. */
 export const LOST_LOCK_DETACH_MS = 250;
@@ -120,16 +120,17 @@ export class Deliverer {
     if (!this.#mayDeliver) return;
     const limit = Math.min(link.credit, LIMITS.receiveMessages);
     const claim = this.#context.claimBudget.claim(limit, () => this.#mayDeliver);
-    let isRefused = false;
+    let wasBusy = false;
     try {
       if (await claim.begin()) await this.#handOut(claim, limit);
     } catch (error) {
-      if (!claim.isRefusal(error)) throw error;
-      isRefused = true;
+      // Nothing was claimed: the database is busy, or there is no memory for a large message now.
+      if (!isBusy(error)) throw error;
+      wasBusy = true;
     } finally {
       claim.end();
     }
-    if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
+    if (wasBusy) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
   }
 
   async #handOut(claim: ClaimAllowance, limit: number): Promise<void> {
@@ -230,7 +231,8 @@ export class Deliverer {
     try {
       await this.#confirmRight();
     } catch (error) {
-      this.#refuse(error);
+      // Whatever is claimed is checked for again, so a busy database need not end the link.
+      if (!isBusy(error)) this.#refuse(error);
     }
   }
 

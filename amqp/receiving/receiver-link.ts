@@ -4,7 +4,12 @@ import {
   sessionRequired,
   sessionsNotSupported,
 } from '../../shared/domain/blocks/session.ts';
-import { BrokerError, entityNotFound, invalidOperation } from '../../shared/domain/broker-error.ts';
+import {
+  argumentError,
+  BrokerError,
+  entityNotFound,
+  invalidOperation,
+} from '../../shared/domain/broker-error.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OnAuthorized } from '../authorization/authorization.ts';
@@ -40,8 +45,8 @@ const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
 /**
  * Opens a link on which a client receives from an entity, and accepts its session if it asks for one; that
  * may wait up to a minute. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation for a topic or a
- * wrong use of sessions, ServiceTimeout if no session becomes available, and what `acceptSession` of the
- * broker throws.
+ * wrong use of sessions, ArgumentError for a filter that is no session id, ServiceTimeout if no session becomes
+ * available, and what `acceptSession` of the broker throws.
  */
 export async function openReceiver(
   context: ClientContext,
@@ -86,6 +91,15 @@ function sessionFilter({ attach: { source } }: OutgoingLink): AmqpValue | undefi
   return filters.get(SESSION_FILTER);
 }
 
+/** Returns the session id of a filter; undefined for null, the next available session. Throws ArgumentError. */
+function sessionNamedBy(filter: AmqpValue): string | undefined {
+  const value = filter.type === 'described' ? filter.value : filter;
+  const sessionId = textOf(value);
+  if (sessionId === undefined && value.type !== 'null')
+    throw argumentError(`The filter '${SESSION_FILTER}' must be a string or null.`);
+  return sessionId;
+}
+
 /** Returns the filter with a session id. A standard filter has a descriptor; some clients send none. */
 function withSession(filter: AmqpValue, sessionId: string): AmqpValue {
   return filter.type === 'described' ? { ...filter, value: str(sessionId) } : str(sessionId);
@@ -102,7 +116,7 @@ async function openSession(
   filter: AmqpValue,
 ): Promise<void> {
   const { authorization, endTurns, dependencies, sessions, shutdown, workSlots } = context;
-  const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
+  const sessionId = sessionNamedBy(filter);
   const wait = new AbortController();
   const endWait = () => wait.abort(WAIT_ENDED);
   link.onEnd(() => void endTurns.next().then(endWait));

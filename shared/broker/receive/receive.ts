@@ -1,7 +1,8 @@
 import { logOf } from '../../domain/blocks/log.ts';
-import { isBusy } from '../../domain/broker-error.ts';
+import type { Receivable } from '../../domain/blocks/log-policy.ts';
 import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { present } from '../../domain/present.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
@@ -9,12 +10,10 @@ import { tryForward } from '../routing/forward-pending.ts';
 import { receiveInSession, requireSessionFits } from '../sessions/session-operations.ts';
 import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 import { PartitionedReceive } from './partitioned-receive.ts';
-import { ReceiveWait } from './receive-wait.ts';
+import { type Looked, ReceiveWait } from './receive-wait.ts';
 
 /** How often a receive that waits on a dead-letter queue looks for new dead letters in the main queue. */
 const DEAD_LETTER_CHECK_MS = 5000;
-/** How long a waiting receive pauses when the service is busy; twice as long each time. */
-const BUSY_PAUSE_MS = { first: 100, most: 2000 };
 
 /** Receives messages, and waits for the first one if asked to; see `Broker.receive`. */
 export async function receive(
@@ -25,71 +24,77 @@ export async function receive(
   const { session } = options;
   if (session !== undefined) return await receiveInSession(dependencies, path, options, session);
   const wait = new ReceiveWait(dependencies, options.waitMs, options.signal);
+  const receiver = new Receiver(dependencies, path, options, wait);
   try {
-    return await lookAndWait(dependencies, path, options, wait);
+    return (await wait.untilOver(() => receiver.look(), options.onWait)) ?? [];
   } finally {
     wait.end();
   }
 }
 
-async function lookAndWait(
-  dependencies: BrokerDependencies,
-  path: EntityPath,
-  options: ReceiveOptions,
-  wait: ReceiveWait,
-): Promise<readonly ReceivedMessage[]> {
-  const partitions = new PartitionedReceive(dependencies, path, options);
-  let checkAgainAt = 0;
-  let busyMs = BUSY_PAUSE_MS.first;
-  for (let looks = 0; !wait.isAborted; looks++) {
+/** One receive, which looks for messages again and again. */
+class Receiver {
+  readonly #dependencies: BrokerDependencies;
+  readonly #path: EntityPath;
+  readonly #options: ReceiveOptions;
+  readonly #wait: ReceiveWait;
+  readonly #partitions: PartitionedReceive;
+  #checkAgainAt = 0;
+
+  constructor(
+    dependencies: BrokerDependencies,
+    path: EntityPath,
+    options: ReceiveOptions,
+    wait: ReceiveWait,
+  ) {
+    this.#dependencies = dependencies;
+    this.#path = path;
+    this.#options = options;
+    this.#wait = wait;
+    this.#partitions = new PartitionedReceive(dependencies, path, options);
+  }
+
+  /** Claims messages once. */
+  async look(): Promise<Looked<readonly ReceivedMessage[]>> {
+    const { messages: store } = this.#dependencies;
     // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-    const entity = await findReceivable(dependencies, path);
+    const entity = await findReceivable(this.#dependencies, this.#path);
     requireReceivable(entity);
-    requireNotForwarding(entity, path.subQueue);
-    requireSessionFits(entity, path, undefined);
-    const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
-    const isLast = !wait.listen(logs);
-    await options.beforeAttempt?.();
+    requireNotForwarding(entity, this.#path.subQueue);
+    requireSessionFits(entity, this.#path, undefined);
+    const logs = partitionNumbers(entity).map((number) =>
+      logOf(entity, this.#path.subQueue, number),
+    );
+    const isLast = !this.#wait.listen(logs);
+    await this.#options.beforeAttempt?.();
     // The caller may have aborted meanwhile; then nothing may be claimed.
-    if (wait.isAborted) break;
+    if (this.#wait.isAborted) return { isOver: true, found: [] };
+    const messages = await this.#claim(entity, isLast);
+    // One message is enough: a receive does not wait for more (semantics #19).
+    if (messages.length > 0 || isLast) return { isOver: true, found: messages };
+    return {
+      isOver: false,
+      changes: this.#partitions.changes(entity),
+      ...present({ emptyAt: earliest(logs.map((log) => store.emptyAt(log))) }),
+    };
+  }
+
+  async #claim(entity: Receivable, isLast: boolean): Promise<readonly ReceivedMessage[]> {
+    const { monotonicNow } = this.#dependencies;
     // The first and the last look ask all partitions; those in between ask some, round robin.
-    const which = looks === 0 || isLast ? 'all' : 'some';
-    const looked = await orBusy(partitions.claim(entity, which), isLast);
-    if (looked === 'busy') {
-      options.onWait?.();
-      await wait.pause([dependencies.clock.now() + busyMs]);
-      busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
-      continue;
-    }
-    busyMs = BUSY_PAUSE_MS.first;
-    let messages = looked;
-    if (messages.length === 0 && dependencies.monotonicNow() >= checkAgainAt) {
-      checkAgainAt = dependencies.monotonicNow() + DEAD_LETTER_CHECK_MS;
-      const isMore = await deadLetterLapsed(dependencies, entity, path);
-      if (isMore) messages = await partitions.claim(entity, 'all');
+    const which = !this.#wait.hasPaused || isLast ? 'all' : 'some';
+    let messages = await this.#partitions.claim(entity, which);
+    if (messages.length === 0 && monotonicNow() >= this.#checkAgainAt) {
+      const isMore = await deadLetterLapsed(this.#dependencies, entity, this.#path);
+      // Not after a failure: an empty answer needs a check that succeeded.
+      this.#checkAgainAt = monotonicNow() + DEAD_LETTER_CHECK_MS;
+      if (isMore) messages = await this.#partitions.claim(entity, 'all');
     }
     // The claim may have dead-lettered messages, which the entity may forward.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await tryForward(dependencies, entity, partitions.asked);
+      await tryForward(this.#dependencies, entity, this.#partitions.asked);
     }
-    // One message is enough: a receive does not wait for more (semantics #19).
-    if (messages.length > 0 || isLast) return messages;
-    options.onWait?.();
-    await wait.pause(
-      partitions.changes(entity),
-      earliest(logs.map((log) => dependencies.messages.emptyAt(log))),
-    );
-  }
-  return [];
-}
-
-/** The result of a look, or 'busy': a receive with time left tries again after lost races and throttling. */
-async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Found | 'busy'> {
-  try {
-    return await look;
-  } catch (error) {
-    if (!isBusy(error) || isLast) throw error;
-    return 'busy';
+    return messages;
   }
 }
 

@@ -16,6 +16,7 @@ import { type Entity, partitionsOf, requiresSession } from '../../domain/entitie
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
+import { present } from '../../domain/present.ts';
 import type {
   ReceivedMessage,
   ReceiveOptions,
@@ -26,7 +27,7 @@ import type {
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
 import type { OnOutcome } from '../ports/messages.ts';
-import { claimOptions, ReceiveWait } from '../receive/receive-wait.ts';
+import { claimOptions, type Looked, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, tryForward } from '../routing/forward-pending.ts';
 import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
 
@@ -88,39 +89,45 @@ export async function receiveInSession(
   session: SessionHandle,
 ): Promise<readonly ReceivedMessage[]> {
   const wait = new ReceiveWait(dependencies, options.waitMs, options.signal);
-  let looks = 0;
+  const look = () => lookInSession(dependencies, path, options, session, wait);
   try {
-    for (; !wait.isAborted; looks++) {
-      const entity = await findReceivable(dependencies, path);
-      requireReceivable(entity);
-      requireSessionFits(entity, path, session.sessionId);
-      const waitedOn = sessionLog(entity, session.sessionId);
-      const isLast = !wait.listen([waitedOn]);
-      await options.beforeAttempt?.();
-      if (wait.isAborted) break;
-      const topicDueAt = await forwardTopicDue(dependencies, path, waitedOn.partition);
-      const { log, policy } = await heldSession(dependencies, entity, path, session);
-      const messages = await dependencies.messages.claim(log, {
-        ...policy,
-        ...claimOptions(options),
-        lockMs: entity.description.lockMs,
-      });
-      if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
-        await tryForward(dependencies, entity, [log.partition]);
-      if (messages.length > 0 || isLast) return messages;
-      options.onWait?.();
-      const { messages: store } = dependencies;
-      const endsAt = policy.rules.session?.holder?.lockedUntil ?? Number.POSITIVE_INFINITY;
-      const changes = [endsAt, topicDueAt, store.changesAt(log, policy)];
-      await wait.pause(changes, store.emptyAt(log));
-    }
-    return [];
+    return (await wait.untilOver(look, options.onWait)) ?? [];
   } catch (error) {
-    if (looks > 0 && isSessionLockLost(error)) return [];
+    if (wait.hasPaused && isSessionLockLost(error)) return [];
     throw error;
   } finally {
     wait.end();
   }
+}
+
+async function lookInSession(
+  dependencies: BrokerDependencies,
+  path: EntityPath,
+  options: ReceiveOptions,
+  session: SessionHandle,
+  wait: ReceiveWait,
+): Promise<Looked<readonly ReceivedMessage[]>> {
+  const entity = await findReceivable(dependencies, path);
+  requireReceivable(entity);
+  requireSessionFits(entity, path, session.sessionId);
+  const waitedOn = sessionLog(entity, session.sessionId);
+  const isLast = !wait.listen([waitedOn]);
+  await options.beforeAttempt?.();
+  if (wait.isAborted) return { isOver: true, found: [] };
+  const topicDueAt = await forwardTopicDue(dependencies, path, waitedOn.partition);
+  const { log, policy } = await heldSession(dependencies, entity, path, session);
+  const messages = await dependencies.messages.claim(log, {
+    ...policy,
+    ...claimOptions(options),
+    lockMs: entity.description.lockMs,
+  });
+  if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
+    await tryForward(dependencies, entity, [log.partition]);
+  if (messages.length > 0 || isLast) return { isOver: true, found: messages };
+  const { messages: store } = dependencies;
+  const endsAt = policy.rules.session?.holder?.lockedUntil ?? Number.POSITIVE_INFINITY;
+  const changes = [endsAt, topicDueAt, store.changesAt(log, policy)];
+  return { isOver: false, changes, ...present({ emptyAt: store.emptyAt(log) }) };
 }
 
 /**

@@ -14,7 +14,7 @@ import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } f
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
 import type { AcceptedSession } from '../ports/sessions.ts';
-import { ReceiveWait } from '../receive/receive-wait.ts';
+import { type Looked, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog } from './session-operations.ts';
 
@@ -47,26 +47,32 @@ async function acceptNext(
   { waitMs, signal, beforeAttempt, onWait }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
   const wait = new ReceiveWait(dependencies, waitMs, signal);
+  const look = () => lookForSession(dependencies, path, beforeAttempt, wait);
   try {
-    while (!wait.isAborted) {
-      // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-      const entity = await findReceivable(dependencies, path);
-      requireReceivable(entity);
-      requireNotForwarding(entity, path.subQueue);
-      requireSessions(entity, path);
-      const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
-      const isLast = !wait.listen(logs);
-      await beforeAttempt?.();
-      if (wait.isAborted) return undefined;
-      const accepted = await acceptInAny(dependencies, entity, path, () => !wait.isAborted);
-      if (accepted !== undefined || isLast) return accepted && toSessionLock(accepted);
-      onWait?.();
-      await wait.pause();
-    }
-    return undefined;
+    return await wait.untilOver(look, onWait);
   } finally {
     wait.end();
   }
+}
+
+async function lookForSession(
+  dependencies: BrokerDependencies,
+  path: EntityPath,
+  beforeAttempt: AcceptOptions['beforeAttempt'],
+  wait: ReceiveWait,
+): Promise<Looked<SessionLock | undefined>> {
+  // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+  const entity = await findReceivable(dependencies, path);
+  requireReceivable(entity);
+  requireNotForwarding(entity, path.subQueue);
+  requireSessions(entity, path);
+  const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
+  const isLast = !wait.listen(logs);
+  await beforeAttempt?.();
+  if (wait.isAborted) return { isOver: true, found: undefined };
+  const accepted = await acceptInAny(dependencies, entity, path, () => !wait.isAborted);
+  if (accepted === undefined && !isLast) return { isOver: false };
+  return { isOver: true, found: accepted && toSessionLock(accepted) };
 }
 
 /** Asks one partition after the other from a random start, so that none is preferred (semantics #87). */

@@ -5,10 +5,18 @@ export const BROKER: readonly Mutant[] = [
   {
     name: 'a receive never asks all partitions',
     room: 'broker',
-    find: "const which = looks === 0 || isLast ? 'all' : 'some';",
+    find: "const which = !this.#wait.hasPaused || isLast ? 'all' : 'some';",
     replace: "const which = 'some';",
     harm: 'A receive is answered empty while a partition has a message.',
     needs: 'A partitioned queue; one process sends, another one receives without a wait.',
+  },
+  {
+    name: 'a busy database ends a receive that waits',
+    room: 'broker',
+    find: 'if (!isBusy(error)) throw error;',
+    replace: 'throw error;',
+    harm: 'A receiver link is detached, and its session is lost.',
+    needs: 'A receive that waits in a session, while reads are throttled.',
   },
   {
     name: 'a refused transaction does not ask whether another attempt was carried out',
