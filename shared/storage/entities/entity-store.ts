@@ -251,17 +251,17 @@ export class DynamoEntityStore implements EntityStore {
     return await this.changes.commit(writes, isGone);
   }
 
-  /** Stores a use. One write unit. Throws MessagingEntityNotFound. */
+  /** Stores a use, unless a later one is stored or the entity is gone. One write unit. */
   async touch(entity: Entity, now: number): Promise<void> {
     const location = await this.#locate(entity.key, (topic) => this.find(topic));
-    if (location === undefined) throw entityNotFound(entity.name);
-    const { done } = await this.#dependencies.table.update(location.key, {
+    if (location === undefined) return;
+    await this.#dependencies.table.update(location.key, {
       UpdateExpression: 'SET accessedAt = :now',
-      ConditionExpression: '#id = :id',
+      // A process that was frozen writes late.
+      ConditionExpression: '#id = :id AND (attribute_not_exists(accessedAt) OR accessedAt < :now)',
       ExpressionAttributeNames: { '#id': 'id' },
       ExpressionAttributeValues: { ':id': entity.id, ':now': now },
     });
-    if (!done) throw entityNotFound(entity.name);
   }
 
   /** All entities after a key, eventually consistent, for the sweep. See `listEntities`. */

@@ -33,7 +33,12 @@ const WALKS: readonly Walk[] = [
     everyMs: HOUR_MS,
     concerns: forwardsAnything,
     visits: [
-      (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),
+      async (dependencies, { id, key }) => {
+        // The list may be older than a change of ForwardTo that every process follows.
+        const entity = await dependencies.entities.read(key);
+        if (entity?.id !== id) return;
+        await dependencies.forwardPending(entity, partitionNumbers(entity));
+      },
     ],
   },
   {

@@ -187,3 +187,24 @@ test('#142 a use counts although the write of the use before it failed', async (
   await sweepMinutes(broker, 4);
   assert.ok(await exists(broker));
 });
+
+test('#142 a process that was frozen while it stored a use does not undo a later one', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const frozen = await startBroker(t, { beside: broker, client: pauses.client });
+  const sweeper = await startBroker(t, { beside: broker });
+  const storing = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
+  await sweepMinutes(sweeper, 1);
+  await frozen.peek('q');
+  await storing.reached;
+  await sweepMinutes(sweeper, 3);
+  await broker.peek('q');
+  broker.clock.advance({ minutes: 2 });
+  await broker.peek('q');
+  await broker.units(async () => {});
+  storing.goOn();
+  await frozen.units(async () => {});
+  await sweepMinutes(sweeper, 4);
+  assert.ok(await exists(broker));
+});

@@ -175,3 +175,27 @@ test('an orphan behind thousands of payloads that are in use is deleted within d
   }
   assert.deepEqual(await queue.payloads.names(), used);
 });
+
+test('a walk does not forward by a ForwardTo that was removed after it had listed the queues', async (t) => {
+  const broker = await startBroker(t);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  expectStatus(await broker.createQueue('target'), 201);
+  for (const name of ['a', 'b']) {
+    expectStatus(await broker.createQueue(name, { ForwardTo: 'target' }), 201);
+  }
+  const listing = pauses.pauseNextAnswer(
+    ({ command, collection }) => command === 'QueryCommand' && collection === broker.namespace,
+  );
+  const swept = sweeper.sweep();
+  await listing.reached;
+  expectStatus(await broker.updateQueue('b'), 200);
+  expectStatus(await broker.send('b', 'x'), 201);
+  listing.goOn();
+  await swept;
+  assert.deepEqual(
+    (await broker.peek('b')).map(({ body }) => body),
+    ['x'],
+  );
+});
