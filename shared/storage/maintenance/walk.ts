@@ -32,14 +32,7 @@ const WALKS: readonly Walk[] = [
     name: 'hourly',
     everyMs: HOUR_MS,
     concerns: forwardsAnything,
-    visits: [
-      async (dependencies, { id, key }) => {
-        // The list may be older than a change of ForwardTo that every process follows.
-        const entity = await dependencies.entities.read(key);
-        if (entity?.id !== id) return;
-        await dependencies.forwardPending(entity, partitionNumbers(entity));
-      },
-    ],
+    visits: [forwardAsNow],
   },
   {
     // Finds what due work does not know: what a crash left, and entities of an earlier version.
@@ -112,11 +105,32 @@ async function addDueTimes({ context }: SweepDependencies, entity: Entity): Prom
   }
 }
 
-async function maintainSessions({ sessions }: SweepDependencies, entity: Entity): Promise<void> {
+async function maintainSessions(dependencies: SweepDependencies, listed: Entity): Promise<void> {
+  if (listed.description.kind === 'topic' || !listed.description.requiresSession) return;
+  const entity = await asNow(dependencies, listed);
+  if (entity === undefined || entity.description.kind === 'topic') return;
   const { description } = entity;
-  if (description.kind === 'topic' || !description.requiresSession) return;
   for (const partition of partitionNumbers(entity)) {
     const policy = policyOf({ ...entity, description }, 'main', partition);
-    await sessions.maintain(logOf(entity, 'main', partition), policy);
+    await dependencies.sessions.maintain(logOf(entity, 'main', partition), policy);
   }
+}
+
+async function forwardAsNow(dependencies: SweepDependencies, listed: Entity): Promise<void> {
+  const entity = await asNow(dependencies, listed);
+  if (entity !== undefined) {
+    await dependencies.forwardPending(entity, partitionNumbers(entity));
+  }
+}
+
+/**
+ * A listed entity as it is now; undefined = it is gone. The list is older than a lease, and an update that was answered
+ * decides where messages go and which are exhausted. A read unit, two for a subscription.
+ */
+async function asNow(
+  { entities }: SweepDependencies,
+  { id, key }: Entity,
+): Promise<Entity | undefined> {
+  const current = await entities.read(key);
+  return current?.id === id ? current : undefined;
 }

@@ -8,6 +8,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
+import { drain, lockOne, QUEUE, startSessions } from '../sessions/session-fixture.ts';
 
 const ORPHAN = 'orphan';
 
@@ -176,26 +177,43 @@ test('an orphan behind thousands of payloads that are in use is deleted within d
   assert.deepEqual(await queue.payloads.names(), used);
 });
 
-test('a walk does not forward by a ForwardTo that was removed after it had listed the queues', async (t) => {
-  const broker = await startBroker(t);
+/** Another process whose sweep pauses after a walk, the first or the second one, has listed the entities. */
+async function pauseAfterList(t: TestContext, broker: TestBroker, walk: 1 | 2) {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
-  expectStatus(await broker.createQueue('target'), 201);
-  for (const name of ['a', 'b']) {
-    expectStatus(await broker.createQueue(name, { ForwardTo: 'target' }), 201);
-  }
+  let lists = 0;
   const listing = pauses.pauseNextAnswer(
-    ({ command, collection }) => command === 'QueryCommand' && collection === broker.namespace,
+    ({ command, collection }) =>
+      command === 'QueryCommand' && collection === broker.namespace && ++lists === walk,
   );
   const swept = sweeper.sweep();
   await listing.reached;
-  expectStatus(await broker.updateQueue('b'), 200);
-  expectStatus(await broker.send('b', 'x'), 201);
-  listing.goOn();
-  await swept;
-  assert.deepEqual(
-    (await broker.peek('b')).map(({ body }) => body),
-    ['x'],
-  );
+  return async () => {
+    listing.goOn();
+    await swept;
+  };
+}
+
+test('a walk does not forward by a ForwardTo that was removed after it had listed the queues', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('target'), 201);
+  expectStatus(await broker.createQueue('q', { ForwardTo: 'target' }), 201);
+  const goOn = await pauseAfterList(t, broker, 1);
+  expectStatus(await broker.updateQueue('q'), 200);
+  expectStatus(await broker.send('q', 'x'), 201);
+  await goOn();
+  assert.equal((await broker.peek('q')).length, 1);
+});
+
+test('a walk does not dead-letter by a MaxDeliveryCount that was raised after it had listed the queues', async (t) => {
+  const short = { LockDuration: 'PT20S' };
+  const queue = await startSessions(t, QUEUE, { ...short, MaxDeliveryCount: '1' });
+  await queue.send('A', 'x');
+  await lockOne(await queue.next());
+  const goOn = await pauseAfterList(t, queue.broker, 2);
+  await queue.update({ ...short, MaxDeliveryCount: '10' });
+  queue.advance({ seconds: 20 });
+  await goOn();
+  assert.deepEqual(await drain(await queue.nextIs('A')), ['x']);
 });
