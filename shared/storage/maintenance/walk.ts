@@ -32,7 +32,9 @@ const WALKS: readonly Walk[] = [
     name: 'hourly',
     everyMs: HOUR_MS,
     concerns: forwardsAnything,
-    visits: [forwardAsNow],
+    visits: [
+      (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),
+    ],
   },
   {
     // Finds what due work does not know: what a crash left, and entities of an earlier version.
@@ -116,16 +118,9 @@ async function maintainSessions(dependencies: SweepDependencies, listed: Entity)
   }
 }
 
-async function forwardAsNow(dependencies: SweepDependencies, listed: Entity): Promise<void> {
-  const entity = await asNow(dependencies, listed);
-  if (entity !== undefined) {
-    await dependencies.forwardPending(entity, partitionNumbers(entity));
-  }
-}
-
 /**
  * A listed entity as it is now; undefined = it is gone. The list is older than a lease, and an update that was answered
- * decides where messages go and which are exhausted. A read unit, two for a subscription.
+ * decides which messages are exhausted. A read unit, two for a subscription.
  */
 async function asNow(
   { entities }: SweepDependencies,

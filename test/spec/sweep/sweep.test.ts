@@ -144,7 +144,7 @@ const LIST_UNITS = QUEUES / 10;
  */
 const DAILY_READ_UNITS = 3.5;
 /** What the hourly visit of an idle queue that forwards reads. */
-const FORWARD_READ_UNITS = 4;
+const FORWARD_READ_UNITS = 3;
 
 /** Creates the queues; returns their names. */
 async function createMany(broker: TestBroker, settings: Record<string, string> = {}) {
