@@ -9,6 +9,7 @@ import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
 import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 import { completeTopicList, listTopic } from './topic-list.ts';
+import { unlessGone } from './unless-gone.ts';
 
 type Visit = (dependencies: SweepDependencies, entity: Entity) => Promise<unknown>;
 
@@ -87,7 +88,7 @@ function isDue({ everyMs }: Walk, last: WalkState | undefined, now: number): boo
 async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Promise<void> {
   for (const work of visits) {
     await run.attempt(`The ${name} visit of '${entity.name}' failed.`, () =>
-      work(run.dependencies, entity),
+      unlessGone(run.dependencies.entities, entity, () => work(run.dependencies, entity)),
     );
   }
 }

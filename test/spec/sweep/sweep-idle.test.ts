@@ -208,3 +208,17 @@ test('#142 a process that was frozen while it stored a use does not undo a later
   await sweepMinutes(sweeper, 4);
   assert.ok(await exists(broker));
 });
+
+test('a run does not fail because a client deletes the queue that it is about to delete', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  broker.clock.advance({ minutes: 5 });
+  const deletion = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
+  const swept = sweeper.sweep();
+  await deletion.reached;
+  expectStatus(await broker.request('DELETE', 'q'), 200);
+  deletion.goOn();
+  await swept;
+});

@@ -217,3 +217,13 @@ test('a walk does not dead-letter by a MaxDeliveryCount that was raised after it
   await goOn();
   assert.deepEqual(await drain(await queue.nextIs('A')), ['x']);
 });
+
+test('a run does not fail because a queue is deleted after a walk has listed it', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  const at = { ScheduledEnqueueTimeUtc: new Date(START + 3_600_000).toUTCString() };
+  expectStatus(await broker.send('q', 'x', at), 201);
+  const goOn = await pauseAfterList(t, broker, 2);
+  expectStatus(await broker.request('DELETE', 'q'), 200);
+  await goOn();
+});
