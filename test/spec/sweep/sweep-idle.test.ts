@@ -222,3 +222,25 @@ test('a run does not fail because a client deletes the queue that it is about to
   deletion.goOn();
   await swept;
 });
+
+test('#142 a use that another process stores during an update counts', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const updater = await startBroker(t, { beside: broker, client: pauses.client });
+  const sweeper = await startBroker(t, { beside: broker });
+  broker.clock.advance({ minutes: 3 });
+  const writing = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
+  const updated = updater.updateQueue('q', IDLE);
+  await writing.reached;
+  await broker.units(() => broker.peek('q'));
+  writing.goOn();
+  expectStatus(await updated, 200);
+  // This use is not stored, because one was stored a moment ago.
+  broker.clock.advance({ seconds: 59 });
+  await broker.peek('q');
+  await sweepMinutes(sweeper, 4);
+  broker.clock.advance({ seconds: 30 });
+  await sweeper.sweep();
+  assert.ok(await exists(broker));
+});
