@@ -1,6 +1,6 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { BrokerError, serviceBusy } from '../../domain/broker-error.ts';
 import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
@@ -43,7 +43,7 @@ async function forwardPendingIn(
   const source: Receivable = { ...entity, description };
   const main = logOf(entity, 'main', partition);
   if (forwardTo !== undefined) {
-    const send = forwarderTo(dependencies, main, entity, forwardTo, (copy) => copy);
+    const send = forwarderTo(dependencies, main, entity, ['forwardTo', forwardTo], (copy) => copy);
     await dependencies.messages.forwardDue(main, send);
     const isMore = await dependencies.messages.forwardAll(
       main,
@@ -55,8 +55,12 @@ async function forwardPendingIn(
   if (forwardDeadLetteredMessagesTo !== undefined) {
     const log = logOf(entity, 'deadLetter', partition);
     const policy = policyOf(source, 'deadLetter', partition);
-    const send = forwarderTo(dependencies, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
-      withSource(copy, entity),
+    const send = forwarderTo(
+      dependencies,
+      main,
+      entity,
+      ['forwardDeadLetteredMessagesTo', forwardDeadLetteredMessagesTo],
+      (copy) => withSource(copy, entity),
     );
     const isMore = await dependencies.messages.forwardAll(log, policy, send);
     if (isMore) dependencies.messages.leaveToSweep(main);
@@ -116,20 +120,43 @@ export async function forwardDue(
   });
 }
 
+type ForwardSetting = 'forwardTo' | 'forwardDeadLetteredMessagesTo';
+
 function forwarderTo(
   dependencies: BrokerDependencies,
   owner: Log,
   source: Entity,
-  destination: string,
+  [setting, destination]: readonly [ForwardSetting, string],
   change: (copy: Copy) => Copy,
 ): (batch: StoredBatch) => Promise<void> {
   return async (batch) => {
+    await requireForwarding(dependencies, source, setting, destination);
     const copies = batch.copies.map(change);
     const batches = await forward(dependencies, source, destination, copies, owner.partition);
     // The time to live counts anew at the destination (semantics V3).
     const enqueuedAt = dependencies.clock.now();
     await dependencies.messages.publish({ owner, batches, enqueuedAt, source: batch.source });
   };
+}
+
+/**
+ * Throws ServiceBusy if an entity no longer forwards to this destination. The caller may have read the entity long ago:
+ * before many messages, or before its process froze. Nothing in most cases, since the entity is leased.
+ */
+async function requireForwarding(
+  { entities }: BrokerDependencies,
+  { id, key, name }: Entity,
+  setting: ForwardSetting,
+  destination: string,
+): Promise<void> {
+  const current = await entities.find(key);
+  const description = current?.id === id ? current.description : undefined;
+  const isSame =
+    description !== undefined &&
+    description.kind !== 'topic' &&
+    description[setting] === destination;
+  if (isSame) return;
+  throw serviceBusy(`The forwarding of '${name}' was changed meanwhile.`);
 }
 
 /**

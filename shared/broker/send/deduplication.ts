@@ -8,6 +8,7 @@ import type { Reservation } from '../ports/duplicates.ts';
 
 /** How an entity detects duplicates among the messages of one send (semantics #77, O2). */
 export interface Detection {
+  readonly entity: Entity;
   readonly log: Log;
   readonly windowMs: number;
   readonly keys: ReadonlyMap<Message, string>;
@@ -32,7 +33,7 @@ export function detectionOf(
   }
   if (keys.size === 0) return undefined;
   const log = logOf(entity, 'main', 0);
-  return { log, windowMs: settings.duplicateDetectionMs, keys };
+  return { entity, log, windowMs: settings.duplicateDetectionMs, keys };
 }
 
 /**
@@ -46,13 +47,16 @@ export async function reserve(
   refused?: Reservation,
 ): Promise<Reservation | undefined> {
   if (detection === undefined) return undefined;
-  const { log, windowMs, keys } = detection;
+  const { entity, log, windowMs, keys } = detection;
   const candidates = messages.map((message) => ({
     key: keys.get(message),
     scheduledEnqueueAt: message.scheduledEnqueueAt,
     sessionId: message.sessionId,
   }));
-  return await dependencies.messages.reserve({ log, windowMs, candidates }, refused);
+  const reservation = await dependencies.messages.reserve({ log, windowMs, candidates }, refused);
+  // A send of duplicates alone is a use as well (semantics V5), which no partition header records.
+  if (newMessages(messages, reservation).length === 0) dependencies.activity.used(entity);
+  return reservation;
 }
 
 /** The messages of a reservation that are new, in order. */

@@ -1,13 +1,12 @@
 import type { Activity } from '../../broker/ports/entities.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 
 /** The dependencies of `DynamoActivity`. */
 export interface ActivitySettings {
   readonly clock: Clock;
-  /** Stores that an entity was used. */
+  /** Stores that an entity was used, unless it is gone. */
   readonly touch: (entity: Entity, now: number) => Promise<void>;
   readonly background: (work: () => Promise<void>) => void;
 }
@@ -49,8 +48,6 @@ export class DynamoActivity implements Activity {
     try {
       await this.#settings.touch(entity, now);
     } catch (error) {
-      // The entity was deleted meanwhile.
-      if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return;
       const { usedAt = now } = this.#uses.get(entity.id) ?? {};
       this.#uses.set(entity.id, { usedAt, touchedAt: before });
       throw error;

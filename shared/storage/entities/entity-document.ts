@@ -7,6 +7,7 @@ import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
 import { headerKey } from '../schema/message-keys.ts';
+import { isSame } from './entity-changes.ts';
 
 /** The keys of the partition headers of an entity. */
 export function headerKeys(entity: Entity): readonly ItemKey[] {
@@ -58,6 +59,46 @@ export function topicCheck(
       ConditionExpression: '#id = :id AND attribute_exists(neverSubscribed)',
     },
   };
+}
+
+/**
+ * The write that replaces the description and the generations of an entity, unless another process has done so since
+ * `entity` was read. A use that was stored since stays, except that a purge is a later one.
+ */
+export function replacementOf(
+  table: string,
+  key: ItemKey,
+  entity: Entity,
+  changed: Entity,
+): DocumentWrite {
+  const isUse = changed.accessedAt !== entity.accessedAt;
+  return {
+    Update: {
+      TableName: table,
+      Key: key,
+      UpdateExpression: `SET description = :description, generations = :next, epoch = :nextEpoch, updatedAt = :updatedAt${isUse ? ', accessedAt = :usedAt' : ''} REMOVE neverSubscribed`,
+      ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',
+      ExpressionAttributeNames: { '#id': 'id' },
+      ExpressionAttributeValues: {
+        ':id': entity.id,
+        ':epoch': entity.epoch,
+        ':generations': entity.generations,
+        ':description': changed.description,
+        ':next': changed.generations,
+        ':nextEpoch': changed.epoch,
+        ':updatedAt': changed.updatedAt,
+        ...(isUse && { ':usedAt': changed.accessedAt }),
+      },
+    },
+  };
+}
+
+/** Whether that write took effect. */
+export function isReplaced(stored: Entity | undefined, changed: Entity): boolean {
+  if (stored === undefined) return false;
+  const { accessedAt: _, ...isThere } = stored;
+  const { accessedAt: __, ...expected } = changed;
+  return isSame(isThere, expected);
 }
 
 /** The entity in a document. */

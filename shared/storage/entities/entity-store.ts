@@ -10,13 +10,15 @@ import type { ItemKey } from '../dynamodb/table.ts';
 import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
 import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
 import { splitSubscriptionKey, subscriptionsOf, topLevelKey } from '../schema/entity-keys.ts';
-import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
+import { changedMeanwhile, EntityChanges } from './entity-changes.ts';
 import {
   fromDocument,
   headerKeys,
   idleChecks,
+  isReplaced,
   newEntity,
   newHeaders,
+  replacementOf,
   topicCheck,
 } from './entity-document.ts';
 import { EntityLists, topicListPut, topicListRemoval } from './entity-lists.ts';
@@ -166,7 +168,7 @@ export class DynamoEntityStore implements EntityStore {
   async purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity> {
     const generation = entity.generations[subQueue];
     const generations = { ...entity.generations, [subQueue]: generation + 1 };
-    // A purge is a use. This write may replace a use that was stored after `entity` was read.
+    // A purge is a use.
     const changed: Entity = { ...entity, generations, accessedAt: now };
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#dependencies;
@@ -181,23 +183,8 @@ export class DynamoEntityStore implements EntityStore {
     const { table } = this.#dependencies;
     const location = await this.#locate(entity.key);
     if (location === undefined) throw entityNotFound(entity.name);
-    const writes = [
-      {
-        Put: {
-          TableName: table.name,
-          Item: { ...location.key, ...changed },
-          ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',
-          ExpressionAttributeNames: { '#id': 'id' },
-          ExpressionAttributeValues: {
-            ':id': entity.id,
-            ':epoch': entity.epoch,
-            ':generations': entity.generations,
-          },
-        },
-      },
-      ...more,
-    ];
-    const isThere = async () => isSame(await this.read(entity.key), changed);
+    const writes = [replacementOf(table.name, location.key, entity, changed), ...more];
+    const isThere = async () => isReplaced(await this.read(entity.key), changed);
     if (!(await this.changes.everywhere(entity.key, () => this.changes.commit(writes, isThere)))) {
       throw await this.#whyNotReplaced(entity);
     }
@@ -251,17 +238,17 @@ export class DynamoEntityStore implements EntityStore {
     return await this.changes.commit(writes, isGone);
   }
 
-  /** Stores a use. One write unit. Throws MessagingEntityNotFound. */
+  /** Stores a use, unless a later one is stored or the entity is gone. One write unit. */
   async touch(entity: Entity, now: number): Promise<void> {
     const location = await this.#locate(entity.key, (topic) => this.find(topic));
-    if (location === undefined) throw entityNotFound(entity.name);
-    const { done } = await this.#dependencies.table.update(location.key, {
+    if (location === undefined) return;
+    await this.#dependencies.table.update(location.key, {
       UpdateExpression: 'SET accessedAt = :now',
-      ConditionExpression: '#id = :id',
+      // A process that was frozen writes late.
+      ConditionExpression: '#id = :id AND (attribute_not_exists(accessedAt) OR accessedAt < :now)',
       ExpressionAttributeNames: { '#id': 'id' },
       ExpressionAttributeValues: { ':id': entity.id, ':now': now },
     });
-    if (!done) throw entityNotFound(entity.name);
   }
 
   /** All entities after a key, eventually consistent, for the sweep. See `listEntities`. */

@@ -10,6 +10,7 @@ import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import { type DueWork, subjectOf } from './due-work-index.ts';
 import { removeIdle } from './idle-entities.ts';
 import { type SweepDependencies, type SweepRun, TRIES_BEFORE_FAULT } from './sweep-run.ts';
+import { unlessGone } from './unless-gone.ts';
 
 /** Entries read at a time. */
 const PAGE_ENTRIES = 200;
@@ -81,10 +82,18 @@ function nameOf([entry]: readonly DueWork[]): string {
 
 async function workFor(dependencies: SweepDependencies, stored: Log | undefined): Promise<void> {
   if (stored === undefined) return;
-  const { clock, context, entities } = dependencies;
-  const { entityId, entityKey, partition, generation, sessionId } = stored;
-  const entity = await entities.read(entityKey);
+  const { entityId, entityKey } = stored;
+  const entity = await dependencies.entities.read(entityKey);
   if (entity?.id !== entityId) return;
+  await unlessGone(dependencies.entities, entity, () => workIn(dependencies, entity, stored));
+}
+
+async function workIn(
+  dependencies: SweepDependencies,
+  entity: Entity,
+  { partition, generation, sessionId }: Log,
+): Promise<void> {
+  const { clock, context } = dependencies;
   // Also after a purge, which does not change whether the entity is checked.
   const mayBeIdle = partition === 0 && sessionId === undefined;
   if (mayBeIdle && (await removeIdle(dependencies, entity))) return;

@@ -9,6 +9,7 @@ import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
 import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 import { completeTopicList, listTopic } from './topic-list.ts';
+import { unlessGone } from './unless-gone.ts';
 
 type Visit = (dependencies: SweepDependencies, entity: Entity) => Promise<unknown>;
 
@@ -87,7 +88,7 @@ function isDue({ everyMs }: Walk, last: WalkState | undefined, now: number): boo
 async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Promise<void> {
   for (const work of visits) {
     await run.attempt(`The ${name} visit of '${entity.name}' failed.`, () =>
-      work(run.dependencies, entity),
+      unlessGone(run.dependencies.entities, entity, () => work(run.dependencies, entity)),
     );
   }
 }
@@ -107,11 +108,25 @@ async function addDueTimes({ context }: SweepDependencies, entity: Entity): Prom
   }
 }
 
-async function maintainSessions({ sessions }: SweepDependencies, entity: Entity): Promise<void> {
+async function maintainSessions(dependencies: SweepDependencies, listed: Entity): Promise<void> {
+  if (listed.description.kind === 'topic' || !listed.description.requiresSession) return;
+  const entity = await asNow(dependencies, listed);
+  if (entity === undefined || entity.description.kind === 'topic') return;
   const { description } = entity;
-  if (description.kind === 'topic' || !description.requiresSession) return;
   for (const partition of partitionNumbers(entity)) {
     const policy = policyOf({ ...entity, description }, 'main', partition);
-    await sessions.maintain(logOf(entity, 'main', partition), policy);
+    await dependencies.sessions.maintain(logOf(entity, 'main', partition), policy);
   }
+}
+
+/**
+ * A listed entity as it is now; undefined = it is gone. The list is older than a lease, and an update that was answered
+ * decides which messages are exhausted. A read unit, two for a subscription.
+ */
+async function asNow(
+  { entities }: SweepDependencies,
+  { id, key }: Entity,
+): Promise<Entity | undefined> {
+  const current = await entities.read(key);
+  return current?.id === id ? current : undefined;
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isMore } from '../../runner/more.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { createTopic } from '../../support/topic-entities.ts';
 import {
   DEAD,
   instant,
@@ -250,4 +251,20 @@ test('the deletion of old messages counts as use as well', async (t) => {
   const range = { maxMessages: 1, enqueuedBefore: isoInstant({ seconds: 1 }) };
   assert.equal(await broker.deleteMessages('q', range), 1);
   await requireKept(broker);
+});
+
+test('#A20 a send of a duplicate is a use of its queue or topic', async (t) => {
+  const broker = await startBroker(t);
+  const detecting = { RequiresDuplicateDetection: 'true', ...IDLE };
+  expectStatus(await broker.createQueue('q', detecting), 201);
+  await createTopic(broker, 't', detecting);
+  const send = async () => {
+    for (const path of ['q', 't'])
+      expectStatus(await broker.send(path, 'a', { MessageId: 'a' }), 201);
+  };
+  await send();
+  broker.clock.advance({ minutes: 4 });
+  await send();
+  await requireKept(broker);
+  expectStatus(await broker.request('GET', 't'), 200);
 });

@@ -226,3 +226,27 @@ test('messages whose last delivery lapses before and after a sweep died are dead
   const arrived = (await broker.peek('target')).map(({ body }) => body);
   assert.deepEqual(arrived, ['first', 'second']);
 });
+
+test('a sweep that was frozen does not forward by a ForwardTo that was removed meanwhile', async (t) => {
+  const broker = await startBroker(t);
+  await createQueues(broker, 'target', 'source');
+  await broker.sweep();
+  await schedule(broker, 'source', 'due', 5);
+  broker.clock.advance({ seconds: 10 });
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  // The sweep has read the queue, and begins to look for its messages.
+  const looking = pauses.pauseNext(({ collection }) => collection.endsWith('.0'));
+  const swept = sweeper.sweep();
+  await looking.reached;
+  broker.clock.advance({ seconds: 10 });
+  expectStatus(await broker.updateQueue('source'), 200);
+  expectStatus(await broker.send('source', 'x'), 201);
+  looking.goOn();
+  await swept;
+  broker.clock.advance({ minutes: 2 });
+  await sweeper.sweep();
+  assert.deepEqual(await bodiesIn(broker, 'source'), ['due', 'x']);
+  assert.deepEqual(await bodiesIn(broker, 'target'), []);
+});

@@ -187,3 +187,60 @@ test('#142 a use counts although the write of the use before it failed', async (
   await sweepMinutes(broker, 4);
   assert.ok(await exists(broker));
 });
+
+test('#142 a process that was frozen while it stored a use does not undo a later one', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const frozen = await startBroker(t, { beside: broker, client: pauses.client });
+  const sweeper = await startBroker(t, { beside: broker });
+  const storing = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
+  await sweepMinutes(sweeper, 1);
+  await frozen.peek('q');
+  await storing.reached;
+  await sweepMinutes(sweeper, 3);
+  await broker.peek('q');
+  broker.clock.advance({ minutes: 2 });
+  await broker.peek('q');
+  await broker.units(async () => {});
+  storing.goOn();
+  await frozen.units(async () => {});
+  await sweepMinutes(sweeper, 4);
+  assert.ok(await exists(broker));
+});
+
+test('a run does not fail because a client deletes the queue that it is about to delete', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  broker.clock.advance({ minutes: 5 });
+  const deletion = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
+  const swept = sweeper.sweep();
+  await deletion.reached;
+  expectStatus(await broker.request('DELETE', 'q'), 200);
+  deletion.goOn();
+  await swept;
+});
+
+test('#142 a use that another process stores during an update counts', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const updater = await startBroker(t, { beside: broker, client: pauses.client });
+  const sweeper = await startBroker(t, { beside: broker });
+  broker.clock.advance({ minutes: 3 });
+  const writing = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
+  const updated = updater.updateQueue('q', IDLE);
+  await writing.reached;
+  await broker.units(() => broker.peek('q'));
+  writing.goOn();
+  expectStatus(await updated, 200);
+  // This use is not stored, because one was stored a moment ago.
+  broker.clock.advance({ seconds: 59 });
+  await broker.peek('q');
+  await sweepMinutes(sweeper, 4);
+  broker.clock.advance({ seconds: 30 });
+  await sweeper.sweep();
+  assert.ok(await exists(broker));
+});

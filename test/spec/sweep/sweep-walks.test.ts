@@ -8,6 +8,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { StoredItems } from '../../support/stored-items.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
+import { drain, lockOne, QUEUE, startSessions } from '../sessions/session-fixture.ts';
 
 const ORPHAN = 'orphan';
 
@@ -174,4 +175,55 @@ test('an orphan behind thousands of payloads that are in use is deleted within d
     await broker.sweep();
   }
   assert.deepEqual(await queue.payloads.names(), used);
+});
+
+/** Another process whose sweep pauses after a walk, the first or the second one, has listed the entities. */
+async function pauseAfterList(t: TestContext, broker: TestBroker, walk: 1 | 2) {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  let lists = 0;
+  const listing = pauses.pauseNextAnswer(
+    ({ command, collection }) =>
+      command === 'QueryCommand' && collection === broker.namespace && ++lists === walk,
+  );
+  const swept = sweeper.sweep();
+  await listing.reached;
+  return async () => {
+    listing.goOn();
+    await swept;
+  };
+}
+
+test('a walk does not forward by a ForwardTo that was removed after it had listed the queues', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('target'), 201);
+  expectStatus(await broker.createQueue('q', { ForwardTo: 'target' }), 201);
+  const goOn = await pauseAfterList(t, broker, 1);
+  expectStatus(await broker.updateQueue('q'), 200);
+  expectStatus(await broker.send('q', 'x'), 201);
+  await goOn();
+  assert.equal((await broker.peek('q')).length, 1);
+});
+
+test('a walk does not dead-letter by a MaxDeliveryCount that was raised after it had listed the queues', async (t) => {
+  const short = { LockDuration: 'PT20S' };
+  const queue = await startSessions(t, QUEUE, { ...short, MaxDeliveryCount: '1' });
+  await queue.send('A', 'x');
+  await lockOne(await queue.next());
+  const goOn = await pauseAfterList(t, queue.broker, 2);
+  await queue.update({ ...short, MaxDeliveryCount: '10' });
+  queue.advance({ seconds: 20 });
+  await goOn();
+  assert.deepEqual(await drain(await queue.nextIs('A')), ['x']);
+});
+
+test('a run does not fail because a queue is deleted after a walk has listed it', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  const at = { ScheduledEnqueueTimeUtc: new Date(START + 3_600_000).toUTCString() };
+  expectStatus(await broker.send('q', 'x', at), 201);
+  const goOn = await pauseAfterList(t, broker, 2);
+  expectStatus(await broker.request('DELETE', 'q'), 200);
+  await goOn();
 });
