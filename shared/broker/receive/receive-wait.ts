@@ -78,8 +78,9 @@ export class ReceiveWait {
     for (; !this.isAborted; this.#pauses++) {
       const looked = await resultOf(look());
       if ('error' in looked) {
+        this.#listenAfter(looked.error);
         onWait();
-        await this.#pauseIfBusy(looked.error);
+        await this.#pauseBusy();
         continue;
       }
       const { value } = looked;
@@ -96,13 +97,16 @@ export class ReceiveWait {
   }
 
   /**
-   * Waits after a look that failed because the service is busy, so that another look follows. Throws any other error,
+   * Listens after a look that failed because the service is busy, so that another look follows. Throws any other error,
    * and that of the last look, or of a first one that did not come to listen.
    */
-  async #pauseIfBusy(error: unknown): Promise<void> {
+  #listenAfter(error: unknown): void {
     if (!isBusy(error)) throw error;
     const hasListened = this.#next !== undefined;
     if (!hasListened && (this.#logs === undefined || !this.listen(this.#logs))) throw error;
+  }
+
+  async #pauseBusy(): Promise<void> {
     const busyMs = this.#busyMs;
     this.#busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
     await this.#pause([this.#dependencies.clock.now() + busyMs]);
