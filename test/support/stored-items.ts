@@ -6,10 +6,12 @@ import {
   ScanCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import type { ItemKey } from '../../shared/storage/dynamodb/table.ts';
 import {
   quotaCountsKey,
   rulesOf,
   subscriptionsOf,
+  topicListOf,
   topLevelKey,
 } from '../../shared/storage/schema/entity-keys.ts';
 import { lastingItems } from './lasting-items.ts';
@@ -67,7 +69,18 @@ export class StoredItems {
 
   /** Deletes a topic as earlier versions did, which leave it in the list of topics. */
   async removeTopic(name: string): Promise<void> {
-    const { pk, sk } = topLevelKey(this.#namespace, name);
+    await this.#removeEntity(topLevelKey(this.#namespace, name));
+  }
+
+  /** Removes the list of topics, which earlier versions do not have. */
+  async removeTopicList(): Promise<void> {
+    const pk = topicListOf(this.#namespace);
+    for (const { sk } of await this.entitiesIn(pk)) {
+      await this.#removeEntity({ pk, sk: sk?.S ?? '' });
+    }
+  }
+
+  async #removeEntity({ pk, sk }: ItemKey): Promise<void> {
     await this.#client.send(
       new DeleteItemCommand({ TableName: TABLES.entities, Key: { pk: { S: pk }, sk: { S: sk } } }),
     );

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { SECOND_MS } from '../../domain/units.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
 import {
   ALL_TOPICS_LISTED,
   subscriptionsOf,
@@ -42,7 +43,7 @@ interface Place {
  *
  * Queues and topics share one collection. Topics are few among queues, so they have a list of their own, which has
  * only their keys. Topics that an earlier version created are missing there until the sweep has added them; until then
- * all queues and topics are read.
+ * all queues and topics are read. In a namespace without entities, the first creation notes that none are missing.
  */
 export class EntityLists {
   readonly #table: DocumentTable;
@@ -75,8 +76,7 @@ export class EntityLists {
   }
 
   async #areAllTopicsListed(): Promise<boolean> {
-    const key = { pk: topicListOf(this.#namespace), sk: ALL_TOPICS_LISTED };
-    return (await this.#table.get(key)) !== undefined;
+    return (await this.#table.get(allTopicsListed(this.#namespace))) !== undefined;
   }
 
   async #topics(range: Range): Promise<Page<Entity>> {
@@ -139,6 +139,11 @@ type Range = Pick<ListPage, 'skip' | 'top'>;
 
 function toEntities({ items, more }: Page<Document>): Page<Entity> {
   return { items: items.map(fromDocument), more };
+}
+
+/** The document that says that the list of topics has all of them. */
+export function allTopicsListed(namespace: string): ItemKey {
+  return { pk: topicListOf(namespace), sk: ALL_TOPICS_LISTED };
 }
 
 /** The write that puts a new topic into the list of topics; none for other entities. */

@@ -9,6 +9,7 @@ import {
   subscriptionsOf,
   TOP_LEVEL_PREFIX,
 } from '../schema/entity-keys.ts';
+import { allTopicsListed } from './entity-lists.ts';
 
 /** The dependencies of `DynamoQuotaCounts`. */
 export interface QuotaCountsDependencies {
@@ -54,7 +55,14 @@ export class DynamoQuotaCounts implements QuotaCounts {
     if (stored !== undefined && stored < limit) return stored;
     const counted = await this.#count(scope, name);
     await this.#replace(scope, name, { stored, counted });
+    if (name === 'entities' && counted === 0) await this.#noteTopicsListed();
     return counted;
+  }
+
+  /** Notes that no topic is missing in their list, since there is none. Never throws: the sweep notes it, too. */
+  async #noteTopicsListed(): Promise<void> {
+    const { table, namespace } = this.#dependencies;
+    await table.put({ ...allTopicsListed(namespace) }).catch(() => undefined);
   }
 
   /** Stores a number that was counted, unless another process has changed it since, because then it is newer. */

@@ -1,11 +1,6 @@
 import type { Entity } from '../../domain/entities/entity.ts';
-import { topicListPut } from '../entities/entity-lists.ts';
-import {
-  ALL_TOPICS_LISTED,
-  topicListEntry,
-  topicListOf,
-  topLevelKey,
-} from '../schema/entity-keys.ts';
+import { allTopicsListed, topicListPut } from '../entities/entity-lists.ts';
+import { topicListEntry, topLevelKey } from '../schema/entity-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
 /**
@@ -37,5 +32,5 @@ export async function completeTopicList({
   documents,
   namespace,
 }: SweepDependencies): Promise<void> {
-  await documents.put({ pk: topicListOf(namespace), sk: ALL_TOPICS_LISTED });
+  await documents.put({ ...allTopicsListed(namespace) });
 }

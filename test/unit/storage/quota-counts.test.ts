@@ -13,6 +13,7 @@ function fakeTable(counted: () => number) {
   const log = { counts: 0, writes: 0 };
   const table = {
     get: async () => ({ ...document }),
+    put: async () => ({ done: true, document: undefined, isUncertain: false }),
     update: async (
       _: unknown,
       update: {
