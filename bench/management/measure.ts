@@ -56,7 +56,7 @@ async function measureEntities(endpoint: string): Promise<readonly ManagementRow
     await create(under, 'q');
     const names = Array.from({ length: entities - 1 }, (_, i) => `q${String(i).padStart(4, '0')}`);
     await under.copyQueue('q', names);
-    // The first creation counts what is there, as after an upgrade, and so does the first list.
+    // Whatever a namespace does only once is done then.
     await create(under, 'first');
     await under.sweep();
     rows.push(await rowOf(under, 'create a queue', among, () => create(under, 'new')));
