@@ -34,35 +34,31 @@ export class StoredItems {
 
   /** Removes the next due time from a queue's partition header, so that scheduled messages do not activate. */
   async forgetDue(id: string): Promise<void> {
-    await this.#client.send(
-      new UpdateItemCommand({
-        TableName: TABLES.messages,
-        Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
-        UpdateExpression: 'REMOVE w',
-      }),
-    );
+    await this.#updateHeader(id, 'REMOVE w');
   }
 
   /** Sets the next due time (epoch ms) in a queue's partition header, as a late write does. */
   async expectDue(id: string, dueAt: number): Promise<void> {
-    await this.#client.send(
-      new UpdateItemCommand({
-        TableName: TABLES.messages,
-        Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
-        UpdateExpression: 'SET w = :due',
-        ExpressionAttributeValues: { ':due': { N: String(dueAt) } },
-      }),
-    );
+    await this.#updateHeader(id, 'SET w = :due', { ':due': { N: String(dueAt) } });
   }
 
   /** Takes sequence numbers of a queue with one partition, as messages did that have left it. */
   async takeNumbers(id: string, count: number): Promise<void> {
+    await this.#updateHeader(id, 'ADD n :count', { ':count': { N: String(count) } });
+  }
+
+  /** Updates the header of a queue with one partition. */
+  async #updateHeader(
+    id: string,
+    UpdateExpression: string,
+    ExpressionAttributeValues?: Record<string, AttributeValue>,
+  ): Promise<void> {
     await this.#client.send(
       new UpdateItemCommand({
         TableName: TABLES.messages,
         Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
-        UpdateExpression: 'ADD n :count',
-        ExpressionAttributeValues: { ':count': { N: String(count) } },
+        UpdateExpression,
+        ...(ExpressionAttributeValues && { ExpressionAttributeValues }),
       }),
     );
   }

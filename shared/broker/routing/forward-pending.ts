@@ -141,7 +141,7 @@ function forwarderTo(
 
 /**
  * Throws ServiceBusy if an entity no longer forwards to this destination. The caller may have read the entity long ago:
- * before many messages, or before its process froze. Nothing in most cases, since the entity is leased.
+ * before many messages, or before its process froze. Costs nothing while the process has a lease of the entity.
  */
 async function requireForwarding(
   { entities }: BrokerDependencies,

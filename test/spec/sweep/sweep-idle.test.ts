@@ -27,6 +27,13 @@ async function exists(broker: TestBroker, path = 'q'): Promise<boolean> {
   return status === 200;
 }
 
+/** Another process, whose requests to the database can be paused. */
+async function startPausable(t: TestContext, broker: TestBroker) {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  return { pauses, process: await startBroker(t, { beside: broker, client: pauses.client }) };
+}
+
 /** Sweeps a minute later, this many times. */
 async function sweepMinutes(broker: TestBroker, minutes: number): Promise<void> {
   for (let i = 0; i < minutes; i++) {
@@ -157,9 +164,7 @@ test('after an upgrade, the first sweeps find the idle entities of the earlier v
 
 test('#A20 a queue that is updated while the sweep is about to delete it is not deleted', async (t) => {
   const broker = await startQueue(t, IDLE);
-  const pauses = startPauses();
-  t.after(() => pauses.client.destroy());
-  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  const { process: sweeper, pauses } = await startPausable(t, broker);
   broker.clock.advance({ minutes: 5 });
   const deletion = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
   const swept = sweeper.sweep();
@@ -190,9 +195,7 @@ test('#142 a use counts although the write of the use before it failed', async (
 
 test('#142 a process that was frozen while it stored a use does not undo a later one', async (t) => {
   const broker = await startQueue(t, IDLE);
-  const pauses = startPauses();
-  t.after(() => pauses.client.destroy());
-  const frozen = await startBroker(t, { beside: broker, client: pauses.client });
+  const { process: frozen, pauses } = await startPausable(t, broker);
   const sweeper = await startBroker(t, { beside: broker });
   const storing = pauses.pauseNext(({ command }) => command === 'UpdateItemCommand');
   await sweepMinutes(sweeper, 1);
@@ -211,9 +214,7 @@ test('#142 a process that was frozen while it stored a use does not undo a later
 
 test('a run does not fail because a client deletes the queue that it is about to delete', async (t) => {
   const broker = await startQueue(t, IDLE);
-  const pauses = startPauses();
-  t.after(() => pauses.client.destroy());
-  const sweeper = await startBroker(t, { beside: broker, client: pauses.client });
+  const { process: sweeper, pauses } = await startPausable(t, broker);
   broker.clock.advance({ minutes: 5 });
   const deletion = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
   const swept = sweeper.sweep();
@@ -225,9 +226,7 @@ test('a run does not fail because a client deletes the queue that it is about to
 
 test('#142 a use that another process stores during an update counts', async (t) => {
   const broker = await startQueue(t, IDLE);
-  const pauses = startPauses();
-  t.after(() => pauses.client.destroy());
-  const updater = await startBroker(t, { beside: broker, client: pauses.client });
+  const { process: updater, pauses } = await startPausable(t, broker);
   const sweeper = await startBroker(t, { beside: broker });
   broker.clock.advance({ minutes: 3 });
   const writing = pauses.pauseNext(({ command }) => command.startsWith('TransactWrite'));
