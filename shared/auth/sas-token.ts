@@ -8,7 +8,7 @@ import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas
 import type { SigningRule } from './signing-rule.ts';
 import type { KnownToken, TokenCache } from './token-cache.ts';
 
-export { createSasToken } from './sas-token-text.ts';
+export { createSasToken } from './create-sas-token.ts';
 
 /** Authorization by shared access signatures (semantics #151, K3, K4). */
 

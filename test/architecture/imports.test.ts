@@ -76,6 +76,12 @@ const MODULES: readonly Module[] = [
     packages: /^node:/,
   },
   { files: /^local\//, may: /^(shared|amqp|server|lambdas\/http)\//, packages: /./ },
+  // What users import, and how the package is built. They import no more than is published.
+  {
+    files: /^package\//,
+    may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$/,
+    packages: /^(node:|esbuild$)/,
+  },
   {
     files: /^cdk\//,
     may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),

@@ -9,6 +9,8 @@ interface LockedPackage {
   /** It came inside of another package, whose integrity is its own. */
   readonly inBundle?: boolean;
   readonly dev?: boolean;
+  /** A folder of this repository, for which `resolved` is its path. */
+  readonly link?: boolean;
 }
 
 const PACKAGES = Object.entries(
@@ -17,7 +19,7 @@ const PACKAGES = Object.entries(
       readonly packages: Readonly<Record<string, LockedPackage>>;
     }
   ).packages,
-).filter(([path]) => path !== '');
+).filter(([path, { link }]) => path.startsWith('node_modules/') && link !== true);
 
 /**
  * Packages without a hash, with the reason: what is installed for a linter on another platform than the one

@@ -1,0 +1,101 @@
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { lockedEngines } from './locked-engines.ts';
+import { noticesOf } from './notices.ts';
+import { writeTypes } from './types.ts';
+
+/**
+ * `npm run build`, which `npm pack` runs first: makes `dist/`, the whole content of the package. All packages that
+ * the code uses are bundled, so that an install brings no others. Not minified, so that stack traces can be read.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DIST = join(ROOT, 'dist');
+/** For programs that load CommonJS, such as tests under jest. */
+const COMMON_JS = join(DIST, 'cjs');
+
+/** The entry points that users import, by the name of their file in `dist/`. */
+const PUBLIC = {
+  index: 'package/index.ts',
+  testing: 'local/testing/testing.ts',
+} as const;
+/** The entry points that run as processes. */
+const PROGRAMS = {
+  cli: 'local/main.ts',
+  'test-server': 'local/testing/test-server.ts',
+} as const;
+
+/** Bundled CommonJS packages load modules of Node by a `require` that ES modules do not have. */
+const REQUIRE =
+  "import { createRequire as requireOf } from 'node:module'; globalThis.require ??= requireOf(import.meta.url);";
+/** The other way round: in CommonJS a module does not know its own address. */
+const IMPORT_META_URL = "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;";
+
+const OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  sourcemap: 'linked',
+  // The SDK's ES modules can be tree-shaken, its CommonJS ones cannot.
+  mainFields: ['module', 'main'],
+  // Native code for one platform; without it msgpackr uses JavaScript.
+  external: ['msgpackr-extract'],
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+} as const satisfies BuildOptions;
+
+await main();
+
+async function main(): Promise<void> {
+  rmSync(DIST, { recursive: true, force: true });
+  const bundles = await Promise.all([buildModules(), buildCommonJs()]);
+  writeTypes(ROOT, Object.values(PUBLIC), [join(DIST, 'types'), join(COMMON_JS, 'types')]);
+  copyFileSync(
+    join(ROOT, 'local/engine/engine-supervisor.mjs'),
+    join(DIST, 'engine-supervisor.mjs'),
+  );
+  writeEngines();
+  const inputs = bundles.flatMap(({ inputs }) => Object.keys(inputs));
+  writeFileSync(join(DIST, 'THIRD-PARTY-NOTICES.txt'), noticesOf(ROOT, inputs));
+}
+
+async function buildModules(): Promise<Metafile> {
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: { ...PUBLIC, ...PROGRAMS },
+    outdir: DIST,
+    format: 'esm',
+    // A command loads only what it uses.
+    splitting: true,
+    chunkNames: 'chunk-[hash]',
+    banner: { js: REQUIRE },
+  });
+  return metafile;
+}
+
+async function buildCommonJs(): Promise<Metafile> {
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: PUBLIC,
+    outdir: COMMON_JS,
+    format: 'cjs',
+    banner: { js: IMPORT_META_URL },
+    define: { 'import.meta.url': 'importMetaUrl' },
+  });
+  writeFileSync(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n');
+  return metafile;
+}
+
+/** Writes what `npm ci` needs to install the engines on first use: the manifest, and a lock file with hashes. */
+function writeEngines(): void {
+  const manifest = readFileSync(join(ROOT, 'engines/package.json'), 'utf8');
+  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  const directory = join(DIST, 'engines');
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'package.json'), manifest);
+  writeFileSync(join(directory, 'package-lock.json'), lockedEngines(manifest, lock));
+}
