@@ -16,6 +16,8 @@ import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
+import { measureInstall } from './install/measure.ts';
+import { INSTALL_TITLE, printInstall } from './install/report.ts';
 import { measureManagement } from './management/measure.ts';
 import { MANAGEMENT_TITLE, printManagement } from './management/report.ts';
 import { type BenchOptions, isArgumentFault, parseOptions, USAGE } from './options.ts';
@@ -149,6 +151,7 @@ function sectionOf(
   if (options.management) {
     return [MANAGEMENT_TITLE, async () => printManagement(await measureManagement(engine, quick))];
   }
+  if (options.install) return [INSTALL_TITLE, async () => printInstall(await measureInstall())];
   if (options.competing) {
     const competing = competingOptions(options);
     return [COMPETING_TITLE, async () => printCompeting(await measureCompeting(competing))];

@@ -10,6 +10,7 @@ const SEPARATE_SECTIONS = [
   '## Under attack',
   '## Beside other brokers',
   '## What management costs',
+  '## What an install takes',
 ];
 
 /** Replaces all results except the sections that separate runs measure. */

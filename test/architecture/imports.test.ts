@@ -87,6 +87,8 @@ const MODULES: readonly Module[] = [
     may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
+  // Projects of users, which know the package only.
+  { files: /^samples\//, packages: /./ },
   {
     files: /^test\/(spec|model)\//,
     may: /^test\/(support\/|runner\/more)/,

@@ -29,6 +29,8 @@ const FOLDERS: readonly Folder[] = [
   { prefix: 'test/local/npm-start', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/interop/restart/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/local/', filesPerProcess: 1, engine: 'quick', waits: true },
+  // They share one tarball.
+  { prefix: 'test/packed/', filesPerProcess: 20, engine: 'quick', waits: true },
   { prefix: 'test/interop/gateway/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/simulation/', filesPerProcess: 4, engine: 'judge' },
   { prefix: 'test/spec/', filesPerProcess: 14, engine: 'judge' },
