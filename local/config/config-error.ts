@@ -39,6 +39,20 @@ export class Faults {
     }
   }
 
+  /** As `attempt`, for work that takes time. `place` finds the path in the refusal. */
+  async attemptLater<T>(
+    place: (error: BrokerError) => string,
+    work: () => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      this.add(place(error), error.message);
+      return undefined;
+    }
+  }
+
   /** Throws a ConfigError with all faults, if there are any. */
   throwIfAny(): void {
     if (this.#lines.length === 0) return;

@@ -12,4 +12,6 @@ export const CONFIG_LIMITS = {
   faults: 25,
   /** Entities that are created or updated at the same time. */
   width: 16,
+  /** Rules of one subscription that are changed at the same time. */
+  ruleWidth: 8,
 } as const;
