@@ -32,7 +32,7 @@ interface Destination {
 
 /**
  * Checks that entities forward to others of the configuration, as the service allows it, and in no circle. `keys` = the
- * lower-case names of all entities, also of those whose other faults are noted already.
+ * lower-case names of all queues and topics, also of those whose other faults are noted already.
  */
 export function checkForwarding(
   entities: readonly CheckedEntity[],

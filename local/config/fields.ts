@@ -1,4 +1,4 @@
-import { correction, listed, shown } from '../../shared/domain/fault-words.ts';
+import { listed, nearestOf, shown } from '../../shared/domain/fault-words.ts';
 import type { Faults } from './config-error.ts';
 
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
@@ -53,9 +53,7 @@ export class Fields {
   requireKnown(names: readonly string[], hintOf?: (name: string) => string | undefined): void {
     for (const name of this.#members.keys()) {
       if (names.includes(name)) continue;
-      const advice =
-        hintOf?.(name) ??
-        `There is no such property, but ${listed(names, 'and')}: ${correction(name, names)}.`;
+      const advice = hintOf?.(name) ?? unknownName(name, names);
       this.faults.add(this.pathOf(name), advice);
     }
   }
@@ -90,6 +88,13 @@ export class Fields {
     this.faults.add(this.pathOf(name), `It must be a list, not ${shown(value)}.`);
     return [];
   }
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  const nearest = nearestOf(name, known);
+  return nearest === undefined
+    ? `There is no such property: remove it, or use one of ${listed(known, 'and')}.`
+    : `There is no such property: write ${nearest} instead, or remove it.`;
 }
 
 /** A value with its path. */

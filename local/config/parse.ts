@@ -31,7 +31,8 @@ function checkNamespace({ entities, spelling, faults }: RawNamespace): Namespace
   requireFewEnough(entities);
   checkNames(entities, faults);
   const checked = entities.flatMap((raw) => checkEntity(raw, spelling, faults) ?? []);
-  checkForwarding(checked, new Set(entities.map(keyOf)), faults);
+  const named = entities.filter(({ kind }) => kind !== 'subscription');
+  checkForwarding(checked, new Set(named.map(keyOf)), faults);
   faults.throwIfAny();
   return { entities: checked.map(withoutDescription) };
 }

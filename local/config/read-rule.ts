@@ -31,10 +31,11 @@ export function readFileRule(fields: Fields): RawRule | undefined {
   const rule = { at: fields.at, nameAt: fields.pathOf('Name'), name };
   const filter = type === undefined ? undefined : properties.object(`${type}Filter`);
   const action = properties.object('Action');
+  const sql = type === 'Sql' && filter ? fileExpression(filter) : undefined;
   return {
     ...rule,
-    filterAt: filter?.at ?? properties.at,
-    ...part('sql', type === 'Sql' && filter && fileExpression(filter)),
+    filterAt: sql?.at ?? filter?.at ?? properties.at,
+    ...part('sql', sql),
     ...part('correlation', type === 'Correlation' && filter && correlation(filter, FILE)),
     ...part('action', action && fileExpression(action)),
   };

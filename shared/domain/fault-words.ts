@@ -15,8 +15,17 @@ export function listed(words: readonly (string | number)[], conjunction: 'and' |
 
 /** `value` as text in a sentence. */
 export function shown(value: unknown): string {
-  const printed = JSON.stringify(value) ?? String(value);
+  const printed = asText(value);
   return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
+}
+
+function asText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // A bigint, or an object within itself.
+    return String(value);
+  }
 }
 
 /** What to do about an unknown name: use the similar known name, or remove it. */
