@@ -212,3 +212,28 @@ test('a partitioned queue may have the size that clients show for it', () => {
     maxSizeInMegabytes: 16 * 2048,
   });
 });
+
+test('an unlimited duration is the absence of a time to live, and of a time without use', () => {
+  const unlimited = 'P10675199DT2H48M5.4775807S';
+  const { entities } = parseDescription({
+    queues: { q: { defaultMessageTimeToLive: unlimited, autoDeleteOnIdle: unlimited } },
+  });
+  assert.deepEqual(entities[0]?.settings, { kind: 'queue' });
+});
+
+test('a value in a rule has the type that fits it', () => {
+  const properties = { int: 5, long: 2 ** 40, double: 1.5, big: 1e300, no: false, text: '5' };
+  const rules = { r: { correlation: { properties } } };
+  const { entities } = parseDescription({ topics: { t: { subscriptions: { s: { rules } } } } });
+  assert.deepEqual(entities[1]?.rules?.[0]?.rule.filter, {
+    kind: 'correlation',
+    properties: {
+      int: { type: 'int', value: 5 },
+      long: { type: 'long', value: 1_099_511_627_776n },
+      double: { type: 'double', value: 1.5 },
+      big: { type: 'double', value: 1e300 },
+      no: { type: 'boolean', value: false },
+      text: { type: 'string', value: '5' },
+    },
+  });
+});
