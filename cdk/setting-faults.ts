@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import { listed } from './setting-values.ts';
-
-/** How many characters of a wrong value an error repeats. */
-const SHOWN_LENGTH_MAX = 60;
-/** Names that differ by more edits are not similar. */
-const EDITS_MAX = 3;
+import { correction, listed, shown } from '../shared/domain/fault-words.ts';
 
 /** Invalid settings. The message has one line with a sentence for each fault. */
 export class SettingsError extends Error {
@@ -38,27 +33,6 @@ export function faultsOf(
       ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, source))
       : [wrongSetting(issue, source)],
   );
-}
-
-/** `value` as text in a sentence. */
-export function shown(value: unknown): string {
-  const printed = JSON.stringify(value) ?? String(value);
-  return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
-}
-
-/** What to do about an unknown name: use the similar known name, or remove it. */
-export function correction(name: string, known: readonly string[]): string {
-  const nearest = nearestOf(name, known);
-  return nearest === undefined ? 'remove it' : `write ${nearest} instead, or remove it`;
-}
-
-/** The known name most similar to `name`, if one is similar. */
-export function nearestOf(name: string, known: readonly string[]): string | undefined {
-  const [nearest] = known
-    .map((one) => ({ one, edits: editsBetween(name.toLowerCase(), one.toLowerCase()) }))
-    .filter(({ one, edits }) => edits <= Math.min(EDITS_MAX, one.length / 2))
-    .sort((a, b) => a.edits - b.edits);
-  return nearest?.one;
 }
 
 function wrongSetting(issue: z.core.$ZodIssue, { stage, placeOf }: SettingsSource): string {
@@ -97,18 +71,4 @@ function unwrapped(schema: z.ZodType): z.ZodType {
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodPrefault;
   return isWrapper ? unwrapped(schema.unwrap() as z.ZodType) : schema;
-}
-
-/** The number of letters to add, remove or change (Levenshtein). */
-function editsBetween(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1];
-    for (const [j, other] of [...to].entries()) {
-      const changed = (row[j] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listed } from '../shared/domain/fault-words.ts';
 
 /**
  * The types of setting values. The error of each schema says in words what is allowed, so that one sentence fits every
@@ -41,12 +42,4 @@ export function rate({ perSecond, burst }: { readonly perSecond: number; readonl
     rate: whole(1).default(perSecond),
     burst: whole(1).default(burst),
   }).prefault({});
-}
-
-/** `a, b or c` */
-export function listed(words: readonly (string | number)[], conjunction: 'and' | 'or'): string {
-  const last = words.at(-1) ?? '';
-  return words.length < 2
-    ? String(last)
-    : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { ENDPOINTS, TIERS } from '../shared/app/variables.ts';
 import { ACCESS_KINDS } from '../shared/auth/access-kinds.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { correction, listed, nearestOf, shown } from '../shared/domain/fault-words.ts';
 import { amqpSettings } from './amqp-settings.ts';
 import { issuesOfFunctionUrl } from './function-url-settings.ts';
-import { correction, faultsOf, nearestOf, SettingsError, shown } from './setting-faults.ts';
-import { flag, listed, oneOf, rate, section, text, whole } from './setting-values.ts';
+import { faultsOf, SettingsError } from './setting-faults.ts';
+import { flag, oneOf, rate, section, text, whole } from './setting-values.ts';
 
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;

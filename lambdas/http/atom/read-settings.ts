@@ -3,7 +3,11 @@ import { argumentError } from '../../../shared/domain/broker-error.ts';
 import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
 import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
-import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
+import {
+  destinationName,
+  forwardingToItself,
+  isAddress,
+} from '../../../shared/domain/entities/forwarding-settings.ts';
 import { present } from '../../../shared/domain/present.ts';
 import { ElementFields } from './fields.ts';
 import { readRule } from './read-rule.ts';
@@ -91,8 +95,8 @@ function deliverySettings(fields: ElementFields, path: string) {
     requiresSession: fields.boolean('RequiresSession'),
     deadLetteringOnMessageExpiration: fields.boolean('DeadLetteringOnMessageExpiration'),
     maxDeliveryCount: fields.integer('MaxDeliveryCount'),
-    forwardTo: destinationName(fields, 'ForwardTo', path),
-    forwardDeadLetteredMessagesTo: destinationName(fields, 'ForwardDeadLetteredMessagesTo', path),
+    forwardTo: destination(fields, 'ForwardTo', path),
+    forwardDeadLetteredMessagesTo: destination(fields, 'ForwardDeadLetteredMessagesTo', path),
   });
 }
 
@@ -102,33 +106,17 @@ function unlimitedAsAbsent(ms: number | undefined): number | undefined {
 }
 
 /**
- * Reads a destination: the name of an entity, or its absolute address (semantics F1, #126). Only the path of
- * an address counts, because destinations are in this namespace, whatever host name the client uses. The
- * service refuses the entity itself as its own destination by name, but not by address.
+ * Reads a destination: the name of an entity, or its absolute address (semantics F1, #126). The service refuses the
+ * entity itself as its own destination by name, but not by address.
  */
-function destinationName(
-  fields: ElementFields,
-  element: string,
-  ownPath: string,
-): string | undefined {
-  const text = fields.text(element)?.trim();
-  if (text === undefined || text === '') return undefined;
-  const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
-  const name = trimSlashes(decoded(path === null ? text : (path[1] ?? ''), element));
-  if (path === null && name.toLowerCase() === trimSlashes(ownPath).toLowerCase()) {
+function destination(fields: ElementFields, element: string, ownPath: string): string | undefined {
+  const text = fields.text(element);
+  const name = text === undefined ? undefined : destinationName(text, element);
+  if (text === undefined || name === undefined) return undefined;
+  if (!isAddress(text) && name.toLowerCase() === trimSlashes(ownPath).toLowerCase()) {
     throw forwardingToItself({ name: ownPath }, name);
   }
   return name;
-}
-
-function decoded(text: string, element: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw argumentError(
-      `The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`,
-    );
-  }
 }
 
 function readAuthorizationRules(

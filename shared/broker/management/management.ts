@@ -93,7 +93,7 @@ export class Management {
    */
   async create(path: string, settings: EntitySettings): Promise<Entity> {
     const at = managedPath(path, settings.kind);
-    const description = this.#describe(settings);
+    const description = this.describe(settings);
     await this.#requireForwarding(at, description);
     if (description.kind === 'subscription') {
       const rule = settings.kind === 'subscription' ? settings.defaultRule : undefined;
@@ -118,7 +118,7 @@ export class Management {
     const at = managedPath(path, settings.kind);
     const current = await this.get(path, settings.kind);
     requireMatch(ifMatch, entityTag(current));
-    const description = this.#describe(settings, current.description);
+    const description = this.describe(settings, current.description);
     await this.#requireForwarding(at, description, current.description);
     const { entities, clock, beginForwarding } = this.#dependencies;
     const updated = await entities.update(current, description, clock.now());
@@ -180,7 +180,11 @@ export class Management {
     );
   }
 
-  #describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
+  /**
+   * The description that an entity has after its creation, or after an update of `current`, with these settings. Writes
+   * nothing. Throws ArgumentError.
+   */
+  describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
     const { namespace } = this.#dependencies;
     const operation = current === undefined ? 'creating' : 'updating';
     const settings =

@@ -85,7 +85,7 @@ export function requireEntityName(name: string): void {
 }
 
 /** Throws ArgumentError for a name that no subscription may have (semantics N5). */
-function requireChildName(name: string): void {
+export function requireChildName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {
     throw badName(

@@ -1,6 +1,32 @@
 import { argumentError, BrokerError } from '../broker-error.ts';
 import type { EntityDescription } from './descriptions.ts';
-import { type EntityPath, requireEntityName } from './entity-path.ts';
+import { type EntityPath, requireEntityName, trimSlashes } from './entity-path.ts';
+
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i;
+
+/** Whether a destination is given by its absolute address, not by its name (semantics F1). */
+export function isAddress(destination: string): boolean {
+  return ADDRESS.test(destination.trim());
+}
+
+/**
+ * The name of a destination that is given by its name or by its absolute address; undefined where it is empty. Only
+ * the path of an address counts, because destinations are in this namespace, whatever host name the client uses.
+ * `field` is what the error names. Throws ArgumentError.
+ */
+export function destinationName(destination: string, field: string): string | undefined {
+  const text = destination.trim();
+  if (text === '') return undefined;
+  const address = ADDRESS.exec(text);
+  const path = address === null ? text : (address[1] ?? '');
+  try {
+    return trimSlashes(decodeURIComponent(path));
+  } catch {
+    throw argumentError(
+      `The value '${path.slice(0, 64)}' of ${field} is not percent-encoded UTF-8.`,
+    );
+  }
+}
 
 /** The names of the entities that a description forwards to: at most two; none for a topic. */
 export function forwardingDestinations(description: EntityDescription): readonly string[] {

@@ -1,0 +1,161 @@
+import type { EntitySettings } from '../../shared/broker/management/management.ts';
+import { firstRule } from '../../shared/broker/management/rules.ts';
+import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import {
+  type AuthorizationRuleInput,
+  authorizationRules,
+} from '../../shared/domain/entities/authorization-rules.ts';
+import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
+import { requireChildName, requireEntityName } from '../../shared/domain/entities/entity-path.ts';
+import {
+  newQueue,
+  newSubscription,
+  newTopic,
+} from '../../shared/domain/entities/entity-settings.ts';
+import { requireUnreservedEntityName } from '../../shared/domain/entities/reserved-names.ts';
+import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
+import { present } from '../../shared/domain/present.ts';
+import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
+import type { Faults } from './config-error.ts';
+import type { EntityConfig, RuleConfig } from './namespace-config.ts';
+import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
+import { readSetting } from './read-setting.ts';
+import { readValues } from './rule-values.ts';
+import { type EntityKind, SETTINGS } from './setting-table.ts';
+
+/** An entity whose settings and rules obey the rules of the service, except those about other entities. */
+export interface CheckedEntity extends EntityConfig {
+  readonly kind: EntityKind;
+  readonly description: EntityDescription;
+}
+
+/**
+ * Checks an entity by the rules of the domain, which a creation obeys too. Faults are noted; undefined if the name or
+ * the settings as a whole have one.
+ */
+export function checkEntity(
+  raw: RawEntity,
+  spelling: Spelling,
+  faults: Faults,
+): CheckedEntity | undefined {
+  const isNamed = faults.attempt(raw.nameAt, () => requireName(raw)) !== undefined;
+  const input = checkedSettings(raw, spelling, faults);
+  const description = faults.attempt(raw.at, () => describe(raw.kind, input));
+  const rules = checkedRules(raw.rules ?? [], faults);
+  if (!isNamed || description === undefined) return undefined;
+  const name = raw.topic === undefined ? raw.name : `${raw.topic}/Subscriptions/${raw.name}`;
+  const places = Object.entries(SETTINGS[raw.kind]).flatMap(([setting, { field }]) => {
+    const at = field in input ? raw.settings.get(setting)?.at : undefined;
+    return at === undefined ? [] : [[setting, at] as const];
+  });
+  const settings = { kind: raw.kind, ...input } as EntitySettings;
+  const entity = { kind: raw.kind, at: raw.at, name, settings, description };
+  const whole = { ...entity, places: Object.fromEntries(places) };
+  return raw.rules === undefined ? whole : { ...whole, rules };
+}
+
+/** Returns true. Throws ArgumentError. */
+function requireName({ kind, name }: RawEntity): true {
+  if (kind === 'subscription') {
+    requireChildName(name);
+  } else {
+    requireEntityName(name);
+    requireUnreservedEntityName(name);
+  }
+  return true;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Each setting is checked alone, so that each fault has the path of its own. */
+function checkedSettings(raw: RawEntity, spelling: Spelling, faults: Faults): Input {
+  const { kind, settings } = raw;
+  const read = [...settings].flatMap(([name, { at, value }]) => {
+    const setting = SETTINGS[kind][name];
+    const field = setting?.field ?? name;
+    const found = setting && readSetting(setting, { at, value, faults, ...spelling });
+    return found === undefined ? [] : [{ at, field, found }];
+  });
+  // The sizes that an entity may have depend on its partitioning.
+  const partitioning = read.filter(({ field }) => field === 'enablePartitioning');
+  const context = Object.fromEntries(partitioning.map(({ field, found }) => [field, found]));
+  const good = read.filter(({ at, field, found }) => {
+    const described = faults.attempt(at, () => describe(kind, { ...context, [field]: found }));
+    return described !== undefined;
+  });
+  return Object.fromEntries(good.map(({ field, found }) => [field, found]));
+}
+
+/** Stands for the keys that are generated when the entity is created. */
+const NO_KEYS = { bytes: (count: number) => new Uint8Array(count) };
+
+/** The description of a new entity in the domain. Throws ArgumentError. */
+function describe(kind: EntityKind, input: Input): EntityDescription {
+  const { authorizationRules: policies, ...settings } = input;
+  if (policies !== undefined) {
+    authorizationRules(policies as readonly AuthorizationRuleInput[], [], 0, NO_KEYS);
+  }
+  switch (kind) {
+    case 'queue':
+      return newQueue(settings);
+    case 'topic':
+      return newTopic(settings);
+    case 'subscription':
+      return newSubscription(settings);
+  }
+}
+
+function checkedRules(rules: readonly RawRule[], faults: Faults): readonly RuleConfig[] {
+  const names = new Map<string, string>();
+  for (const { name, at, nameAt } of rules) {
+    const key = name.toLowerCase();
+    const other = names.get(key);
+    if (other === undefined) names.set(key, at);
+    else faults.add(nameAt, takenName(name, other));
+  }
+  return rules.flatMap((raw) => {
+    const rule = checkedRule(raw, faults);
+    return rule === undefined ? [] : [{ at: raw.at, rule }];
+  });
+}
+
+/** The sentence about a name that another part of the configuration has. */
+export function takenName(name: string, other: string): string {
+  return `The name '${name}' is that of ${other} too, and case does not count: choose another.`;
+}
+
+const EVERY_MESSAGE: Filter = { kind: 'true' };
+
+/** The parts are checked one by one, so that each fault has the path of its own. */
+function checkedRule(raw: RawRule, faults: Faults): RuleInput | undefined {
+  const { name } = raw;
+  const filter = filterOf(raw, faults);
+  const action: RuleAction | undefined = raw.action && expressionOf(raw.action, faults);
+  faults.attempt(raw.nameAt, () => firstRule({ name, filter: EVERY_MESSAGE }));
+  faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
+  if (action !== undefined && raw.action !== undefined) {
+    const rule = { name: DEFAULT_RULE_NAME, filter: EVERY_MESSAGE, action };
+    faults.attempt(raw.action.at, () => firstRule(rule));
+  }
+  return { name, filter, ...present({ action }) };
+}
+
+/** What the service writes for the filters that select every message and none. */
+const TRUE_TEXT = '1=1';
+const FALSE_TEXT = '1=0';
+
+function filterOf({ sql, correlation }: RawRule, faults: Faults): Filter {
+  if (correlation !== undefined) {
+    const properties = readValues(correlation.properties, faults);
+    return { kind: 'correlation', ...correlation.system, properties };
+  }
+  if (sql === undefined) return EVERY_MESSAGE;
+  const filter = { kind: 'sql', ...expressionOf(sql, faults) } as const;
+  if (Object.keys(filter.parameters).length > 0) return filter;
+  if (filter.expression === TRUE_TEXT) return EVERY_MESSAGE;
+  return filter.expression === FALSE_TEXT ? { kind: 'false' } : filter;
+}
+
+function expressionOf({ text, parameters }: RawExpression, faults: Faults): RuleAction {
+  return { expression: text, parameters: readValues(parameters, faults) };
+}

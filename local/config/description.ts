@@ -1,0 +1,189 @@
+/**
+ * What a test or a program says of the entities that a namespace starts with. Every setting that is left out has the
+ * default of the service. Names of settings are those of the options of `ServiceBusAdministrationClient`.
+ */
+
+/** The queues and topics of a namespace, each as a list, or as a record by name. */
+export interface NamespaceDescription {
+  /** Queues: `['orders', { name: 'invoices', lockDuration: 'PT30S' }]` or `{ orders: { lockDuration: 'PT30S' } }`. */
+  readonly queues?:
+    | readonly (string | QueueDescription)[]
+    | Readonly<Record<string, QueueSettings>>
+    | undefined;
+  /** Topics: `[{ name: 'events', subscriptions: ['audit'] }]` or `{ events: { subscriptions: ['audit'] } }`. */
+  readonly topics?:
+    | readonly (string | TopicDescription)[]
+    | Readonly<Record<string, TopicSettings>>
+    | undefined;
+}
+
+/** A queue with its name. */
+export interface QueueDescription extends QueueSettings {
+  /** 1 to 260 letters, digits, `.`, `-`, `_` and `/`; unique among queues and topics, whatever the case. */
+  readonly name: string;
+}
+
+/** A topic with its name. */
+export interface TopicDescription extends TopicSettings {
+  /** 1 to 260 letters, digits, `.`, `-`, `_` and `/`; unique among queues and topics, whatever the case. */
+  readonly name: string;
+}
+
+/** A subscription with its name. */
+export interface SubscriptionDescription extends SubscriptionSettings {
+  /** 1 to 50 letters, digits, `.`, `-` and `_`; unique in its topic, whatever the case. */
+  readonly name: string;
+}
+
+/** A rule with its name. */
+export interface RuleDescription extends RuleSettings {
+  /** 1 to 50 letters, digits, `.`, `-` and `_`, or `$Default`; unique in its subscription, whatever the case. */
+  readonly name: string;
+}
+
+/**
+ * A length of time: ISO 8601 text such as `PT30S`, or its parts, which add up. `P10675199DT2H48M5.4775807S` is
+ * unlimited.
+ */
+export type Duration =
+  | string
+  | {
+      readonly days?: number | undefined;
+      readonly hours?: number | undefined;
+      readonly minutes?: number | undefined;
+      readonly seconds?: number | undefined;
+      readonly milliseconds?: number | undefined;
+    };
+
+/** What an entity accepts: `SendDisabled` and `ReceiveDisabled` stop one direction, `Disabled` both. */
+export type EntityStatus = 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled';
+
+/** The value of an application property, or of a parameter of an expression. */
+export type RuleValue = string | number | boolean | Date;
+
+/** The settings that queues, topics and subscriptions have. */
+export interface CommonSettings {
+  /** The time to live of messages that have none or a longer one. Default: unlimited. */
+  readonly defaultMessageTimeToLive?: Duration | undefined;
+  /** Deletes the entity after this time without use; at least 5 minutes. Default: never. */
+  readonly autoDeleteOnIdle?: Duration | undefined;
+  /** Kept and returned; without effect. Default: true. */
+  readonly enableBatchedOperations?: boolean | undefined;
+  /** Default: `Active`. Subscriptions cannot be `SendDisabled`, topics cannot be `ReceiveDisabled`. */
+  readonly status?: EntityStatus | undefined;
+  /** Up to 1,024 characters of your own. */
+  readonly userMetadata?: string | undefined;
+}
+
+/** The settings of queues and subscriptions, from which messages are received. */
+export interface DeliverySettings {
+  /** How long a receiver holds a message; 5 seconds to 5 minutes. Default: 1 minute. */
+  readonly lockDuration?: Duration | undefined;
+  /** Moves a message to the dead-letter queue after so many deliveries. Default: 10. */
+  readonly maxDeliveryCount?: number | undefined;
+  /** Delivers messages by session only. Cannot be changed later. Default: false. */
+  readonly requiresSession?: boolean | undefined;
+  /** Moves expired messages to the dead-letter queue instead of deleting them. Default: false. */
+  readonly deadLetteringOnMessageExpiration?: boolean | undefined;
+  /** The queue or topic of this description to which all messages are forwarded. */
+  readonly forwardTo?: string | undefined;
+  /** The queue or topic of this description to which dead letters are forwarded. */
+  readonly forwardDeadLetteredMessagesTo?: string | undefined;
+}
+
+/** The settings of queues and topics, to which messages are sent. */
+export interface IngressSettings {
+  /** Drops a message whose id was sent before. Cannot be changed later. Default: false. */
+  readonly requiresDuplicateDetection?: boolean | undefined;
+  /** How long ids are remembered; 20 seconds to 7 days. Default: 10 minutes. */
+  readonly duplicateDetectionHistoryTimeWindow?: Duration | undefined;
+  /** 1024, 2048, 3072, 4096, 5120, 10240, 20480, 40960 or 81920; the first five for a partitioned entity. */
+  readonly maxSizeInMegabytes?: number | undefined;
+  /** Only in the Premium tier. */
+  readonly maxMessageSizeInKilobytes?: number | undefined;
+  /** Cannot be changed later. Default: false. */
+  readonly enablePartitioning?: boolean | undefined;
+  /** Kept and returned; without effect, but refused together with duplicate detection. Default: false. */
+  readonly enableExpress?: boolean | undefined;
+  /** Kept and returned; without effect. Default: true. */
+  readonly supportOrdering?: boolean | undefined;
+  /** Kept and returned; without effect. Default: false. */
+  readonly isAnonymousAccessible?: boolean | undefined;
+  /** Up to 12 shared access policies for this entity alone. */
+  readonly authorizationRules?: readonly AuthorizationRule[] | undefined;
+}
+
+/** The settings of a queue. */
+export interface QueueSettings extends CommonSettings, DeliverySettings, IngressSettings {}
+
+/** The settings of a topic, with its subscriptions. */
+export interface TopicSettings extends CommonSettings, IngressSettings {
+  /** Kept and returned; without effect. Default: false. */
+  readonly filteringMessagesBeforePublishing?: boolean | undefined;
+  /** Kept and returned; without effect. Cannot be changed later. Default: false. */
+  readonly enableSubscriptionPartitioning?: boolean | undefined;
+  /** Subscriptions, as a list or as a record by name. */
+  readonly subscriptions?:
+    | readonly (string | SubscriptionDescription)[]
+    | Readonly<Record<string, SubscriptionSettings>>
+    | undefined;
+}
+
+/** The settings of a subscription, with its rules. */
+export interface SubscriptionSettings extends CommonSettings, DeliverySettings {
+  /** Moves a message for which a filter fails to the dead-letter queue. Default: true. */
+  readonly deadLetteringOnFilterEvaluationExceptions?: boolean | undefined;
+  /**
+   * The only rules of the subscription, as a list, or as a record by name, in which a text is an SQL filter:
+   * `{ urgent: 'priority > 3' }`. Default: the rule `$Default`, which selects every message.
+   */
+  readonly rules?:
+    | readonly RuleDescription[]
+    | Readonly<Record<string, string | RuleSettings>>
+    | undefined;
+}
+
+/** The filter and the action of a rule. Without a filter it selects every message. */
+export interface RuleSettings {
+  /** An SQL filter: `priority > 3`. Excludes `correlation`. */
+  readonly sql?: string | Expression | undefined;
+  /** A filter by equal properties. Excludes `sql`. */
+  readonly correlation?: CorrelationFilter | undefined;
+  /** What the rule changes in its copies of messages: `SET x = 1`. */
+  readonly action?: string | Expression | undefined;
+}
+
+/** An SQL expression with the values of its parameters. */
+export interface Expression {
+  /** The text, in which `@name` is a parameter. */
+  readonly expression: string;
+  /** Values by name, without the `@`. */
+  readonly parameters?: Readonly<Record<string, RuleValue>> | undefined;
+}
+
+/** The properties that a message must have, at least one. All must be equal; texts compare with their case. */
+export interface CorrelationFilter {
+  readonly contentType?: string | undefined;
+  readonly correlationId?: string | undefined;
+  readonly messageId?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly replyToSessionId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  /** The property that older clients call label. */
+  readonly subject?: string | undefined;
+  readonly to?: string | undefined;
+  /** Application properties. */
+  readonly properties?: Readonly<Record<string, RuleValue>> | undefined;
+}
+
+/** A shared access policy of a queue or topic. */
+export interface AuthorizationRule {
+  readonly keyName: string;
+  /** At least one; `Manage` includes the others. */
+  readonly accessRights: readonly ('Manage' | 'Send' | 'Listen')[];
+  /** 44 characters, the Base64 of 32 bytes. Default: a new key. */
+  readonly primaryKey?: string | undefined;
+  readonly secondaryKey?: string | undefined;
+  /** The only kind that exists; accepted because the official client has it. */
+  readonly claimType?: 'SharedAccessKey' | undefined;
+}

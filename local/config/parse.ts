@@ -1,0 +1,73 @@
+import { type CheckedEntity, checkEntity, takenName } from './check-entity.ts';
+import { checkForwarding } from './check-forwarding.ts';
+import { ConfigError, type Faults } from './config-error.ts';
+import { CONFIG_LIMITS } from './config-limits.ts';
+import { readEmulatorFile } from './emulator-file.ts';
+import type { EntityConfig, NamespaceConfig } from './namespace-config.ts';
+import type { RawEntity, RawNamespace } from './raw-entity.ts';
+import { readShortForm } from './short-form.ts';
+
+/**
+ * Reads a configuration in the format of the vendor's emulator. `value` = the parsed JSON. Settings that are left out
+ * have the defaults of the service, which are not always those of the emulator. Throws ConfigError with all faults.
+ */
+export function parseConfig(value: unknown): NamespaceConfig {
+  return checkNamespace(readEmulatorFile(value));
+}
+
+/** Reads a description in the short form, a NamespaceDescription. Throws ConfigError with all faults. */
+export function parseDescription(value: unknown): NamespaceConfig {
+  return checkNamespace(readShortForm(value));
+}
+
+/** Reads either form: only that of the emulator has a `UserConfig`. Throws ConfigError with all faults. */
+export function parseAnyConfig(value: unknown): NamespaceConfig {
+  const isEmulators =
+    typeof value === 'object' && value !== null && Object.hasOwn(value, 'UserConfig');
+  return isEmulators ? parseConfig(value) : parseDescription(value);
+}
+
+function checkNamespace({ entities, spelling, faults }: RawNamespace): NamespaceConfig {
+  requireFewEnough(entities);
+  checkNames(entities, faults);
+  const checked = entities.flatMap((raw) => checkEntity(raw, spelling, faults) ?? []);
+  const named = entities.filter(({ kind }) => kind !== 'subscription');
+  checkForwarding(checked, new Set(named.map(keyOf)), faults);
+  faults.throwIfAny();
+  return { entities: checked.map(withoutDescription) };
+}
+
+function requireFewEnough(entities: readonly RawEntity[]): void {
+  const rules = entities.reduce((sum, { rules = [] }) => sum + rules.length, 0);
+  const counts = [
+    [entities.length, CONFIG_LIMITS.entities, 'queues, topics and subscriptions'],
+    [rules, CONFIG_LIMITS.rules, 'rules'],
+  ] as const;
+  const faults = counts.flatMap(([count, most, things]) =>
+    count <= most
+      ? []
+      : [
+          `There are ${count} ${things}; a configuration may have ${most}: create the others later.`,
+        ],
+  );
+  if (faults.length > 0) throw new ConfigError(faults);
+}
+
+/** Queues and topics share their names; a subscription has its own within its topic. */
+function checkNames(entities: readonly RawEntity[], faults: Faults): void {
+  const taken = new Map<string, string>();
+  for (const entity of entities) {
+    const key = keyOf(entity);
+    const other = taken.get(key);
+    if (other === undefined) taken.set(key, entity.at);
+    else faults.add(entity.nameAt, takenName(entity.name, other));
+  }
+}
+
+function keyOf({ name, topic }: RawEntity): string {
+  return (topic === undefined ? name : `${topic}/subscriptions/${name}`).toLowerCase();
+}
+
+function withoutDescription({ at, name, settings, places, rules }: CheckedEntity): EntityConfig {
+  return { at, name, settings, places, ...(rules === undefined ? {} : { rules }) };
+}

@@ -1,0 +1,125 @@
+import { argumentError } from '../../shared/domain/broker-error.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import type { AuthorizationRuleInput } from '../../shared/domain/entities/authorization-rules.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
+import { destinationName } from '../../shared/domain/entities/forwarding-settings.ts';
+import { listed, shown } from '../../shared/domain/fault-words.ts';
+import { present } from '../../shared/domain/present.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/domain/units.ts';
+import type { Faults } from './config-error.ts';
+import { Fields } from './fields.ts';
+import type { Setting } from './setting-table.ts';
+
+/** A value of a configuration, where it is, and how that configuration spells names. */
+export interface SettingSource {
+  readonly at: string;
+  readonly value: unknown;
+  readonly faults: Faults;
+  /** Spells a camelCase name as this configuration does. */
+  readonly spell: (name: string) => string;
+  /** The name of the rights of a policy in this configuration. */
+  readonly rightsName: string;
+}
+
+/**
+ * The value of a setting as the domain has it; undefined if that means the default. Faults of its form are noted, and
+ * the result is then undefined; the domain checks its bounds.
+ */
+export function readSetting(setting: Setting, source: SettingSource): unknown {
+  const { at, value, faults } = source;
+  if (setting.form === 'policies') return readPolicies(source);
+  return faults.attempt(at, () => readScalar(setting, value));
+}
+
+function readScalar({ form }: Setting, value: unknown): unknown {
+  switch (form) {
+    case 'duration':
+      return readDuration(value);
+    case 'unlimitedDuration': {
+      const ms = readDuration(value);
+      return ms === Infinity ? undefined : ms;
+    }
+    case 'boolean':
+      if (typeof value === 'boolean') return value;
+      throw argumentError(`It must be true or false, not ${shown(value)}.`);
+    case 'wholeNumber':
+      if (Number.isInteger(value)) return value;
+      throw argumentError(`It must be a whole number, not ${shown(value)}.`);
+    case 'destination':
+      return destinationName(readText(value), 'the destination');
+    default:
+      return readText(value) || undefined;
+  }
+}
+
+function readText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw argumentError(`It must be a text, not ${shown(value)}.`);
+}
+
+const PARTS: Readonly<Record<string, number>> = {
+  days: DAY_MS,
+  hours: HOUR_MS,
+  minutes: MINUTE_MS,
+  seconds: SECOND_MS,
+  milliseconds: 1,
+};
+
+/** Reads a duration, ms; Infinity = unlimited. Throws ArgumentError. */
+function readDuration(value: unknown): number {
+  if (typeof value === 'string') return parseDuration(value, 'this property') ?? Infinity;
+  const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  const known = parts.every(
+    ([name, part]) =>
+      Object.hasOwn(PARTS, name) &&
+      (part === undefined || (typeof part === 'number' && Number.isFinite(part) && part >= 0)),
+  );
+  if (parts.length === 0 || !known || Array.isArray(value)) {
+    throw argumentError(
+      `It must be an ISO 8601 duration such as "PT30S", or numbers of ${listed(Object.keys(PARTS), 'and')}, not ${shown(value)}.`,
+    );
+  }
+  const ms = parts.reduce((sum, [name, part]) => sum + Number(part ?? 0) * (PARTS[name] ?? 0), 0);
+  return Math.round(ms);
+}
+
+function readPolicies({ at, value, faults, ...source }: SettingSource): unknown {
+  if (!Array.isArray(value)) {
+    faults.add(at, `It must be a list, not ${shown(value)}.`);
+    return undefined;
+  }
+  return value.flatMap((one, i) => {
+    const fields = Fields.of(one, `${at}[${i}]`, faults);
+    return (fields && readPolicy(fields, source)) ?? [];
+  });
+}
+
+const RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
+
+function readPolicy(
+  fields: Fields,
+  { spell, rightsName }: Pick<SettingSource, 'spell' | 'rightsName'>,
+): AuthorizationRuleInput | undefined {
+  const names = ['keyName', 'primaryKey', 'secondaryKey', 'claimType'].map(spell);
+  fields.requireKnown([...names, rightsName]);
+  const keyName = fields.requiredText(spell('keyName'));
+  const claimType = fields.text(spell('claimType')) ?? 'SharedAccessKey';
+  if (claimType !== 'SharedAccessKey') {
+    fields.faults.add(fields.pathOf(spell('claimType')), 'It must be "SharedAccessKey".');
+  }
+  const rights = fields.list(rightsName).flatMap((one) => {
+    const right = RIGHTS.find((each) => each === one.value);
+    if (right !== undefined) return [right];
+    fields.faults.add(one.at, `It must be ${listed(RIGHTS, 'or')}, not ${shown(one.value)}.`);
+    return [];
+  });
+  if (keyName === undefined) return undefined;
+  return {
+    keyName,
+    rights,
+    ...present({
+      primaryKey: fields.text(spell('primaryKey')),
+      secondaryKey: fields.text(spell('secondaryKey')),
+    }),
+  };
+}
