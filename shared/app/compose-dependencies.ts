@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { rootRulesOf } from '../auth/namespace-keys.ts';
 import type { RootKeySource } from '../auth/root-key.ts';
 import type { parseSasToken } from '../auth/sas-token-text.ts';
@@ -23,7 +23,7 @@ import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
-import { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import { DocumentTable, documentClientOf } from '../storage/dynamodb/document-table.ts';
 import { singleRequests } from '../storage/dynamodb/item-requests.ts';
 import { sharedRequests } from '../storage/dynamodb/shared-requests.ts';
 import { Table } from '../storage/dynamodb/table.ts';
@@ -185,9 +185,7 @@ function composeStores(
   { remembersScans, share, watch }: Serving & { readonly watch: WatchHeaders | undefined },
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
-  const documentClient =
-    settings.documentClient ??
-    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const documentClient = settings.documentClient ?? documentClientOf(client);
   const transactionItems = settings.limits?.transactionItems;
   const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
