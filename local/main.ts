@@ -4,6 +4,7 @@ import { type Engine, startEngine } from './engine/engine.ts';
 import { engineAddress } from './engine/engine-address.ts';
 import { probeEngine, untilEngineAnswers } from './engine/engine-wait.ts';
 import { localAdmission } from './local-admission.ts';
+import { NO_CONFIG } from './namespaces/config-port.ts';
 import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
 import { chooseRootKey } from './root-key.ts';
 import { requireFreePort } from './server.ts';
@@ -62,6 +63,7 @@ async function run(options: Options): Promise<void> {
       ...options,
       rootKey,
       admission,
+      config: NO_CONFIG,
       say,
       warn: console.error,
       reportError,

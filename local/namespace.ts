@@ -1,37 +1,40 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { AmqpServer } from '../amqp/service/amqp-server.ts';
-import { type Composition, compose } from '../lambdas/http/compose.ts';
+import type { Composition } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
-import { LEASE_MS } from '../shared/app/leases.ts';
-import { realRandom } from '../shared/app/real-random.ts';
+import { processResources } from '../shared/app/compose-dependencies.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
+import { documentClientOf } from '../shared/storage/dynamodb/document-table.ts';
 import { obtainCertificate } from './certificate.ts';
-import { withClockRoutes } from './clock-routes.ts';
 import { withAllowedOrigins } from './cross-origin.ts';
 import { listenOnDefaultPorts } from './default-ports.ts';
 import { createDynamoClient } from './engine/dynamo-client.ts';
 import type { Engine } from './engine/engine.ts';
 import { engineAddress } from './engine/engine-address.ts';
-import { MovableClock } from './movable-clock.ts';
+import type { ConfigPort } from './namespaces/config-port.ts';
+import { withControlRoutes } from './namespaces/control-routes.ts';
+import { Namespaces } from './namespaces/namespaces.ts';
+import { routeByToken } from './namespaces/route-by-token.ts';
+import type { RunningNamespace } from './namespaces/running-namespace.ts';
 import type { Options } from './options.ts';
 import { PUBLIC_ROOT_KEY } from './root-key.ts';
 import { startServer } from './server.ts';
 import { StartupError } from './startup-error.ts';
-import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
 
-const NAMESPACE = 'dynabus';
 /** The time limit for the creation of the tables, which takes an engine a second. */
 const TABLES_MS_MAX = 30_000;
-const SWEEP_EVERY_MS = 60_000;
-/** The longest wait that clients ask for: on this machine a waiting receive costs nothing. */
-const RECEIVE_WAIT_MS_MAX = 60_000;
 
-/** A running namespace. */
+/** A server whose namespaces run. */
 export interface LocalNamespace {
   readonly url: string;
+  /**
+   * Applies a configuration to the default namespace, as `PUT /$config` does, and remembers it for `POST /$reset`.
+   * Throws what `config.apply` throws.
+   */
+  configure(body: unknown): Promise<void>;
   /** Stops accepting connections and lets requests finish. Does not stop the engine. */
   stop(): Promise<void>;
 }
@@ -42,6 +45,8 @@ export interface NamespaceOptions
   /** The key of RootManageSharedAccessKey, the rule with all rights. */
   readonly rootKey: string;
   readonly admission: Admission;
+  /** Reads the configurations of `PUT /$config`. */
+  readonly config: ConfigPort;
   /** Receives a line for each step of the start. */
   readonly say: (step: string) => void;
   /** Receives a sentence about something that the user can correct. */
@@ -73,15 +78,15 @@ async function failAfterTimeout(): Promise<never> {
 }
 
 /**
- * Creates the missing tables in an engine and serves a namespace on them, over HTTP and AMQP, with the regular
- * sweep. Throws StartupError.
+ * Creates the missing tables in an engine and serves namespaces on them, over HTTP and AMQP, each with its regular
+ * sweep: the default one from the start, others from their first client on. Throws StartupError.
  */
 export async function serveNamespace(
   engine: Engine,
   options: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const { host, port, tier, certificate: file, rootKey, say, reportError } = options;
-  const { admission, allowedOrigins, warn } = options;
+  const { admission, allowedOrigins, config, warn } = options;
   const client = createDynamoClient(engine.endpoint, {
     commitsLate: engine.commitsLate,
     lastError: () => engine.lastError(),
@@ -90,36 +95,30 @@ export async function serveNamespace(
   await requireTables(client, engine);
   say(`Tables are ready: ${Object.values(LOCAL_TABLES).join(', ')}`);
 
-  const clock = new MovableClock();
-  const composition = compose({
+  const namespaces = new Namespaces({
     client,
+    documentClient: documentClientOf(client),
     tables: LOCAL_TABLES,
-    namespace: NAMESPACE,
+    process: processResources(),
     tier,
-    clock,
-    // Clients make tokens by the machine's clock: a move of the other clock must not expire them.
-    tokenClock: { now: () => Date.now() },
-    random: realRandom,
     rootKey,
-    leaseMs: LEASE_MS.local,
-    receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,
+    reportError,
   });
-  clock.onMove(() => composition.wake());
-  const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
-  const clocked = withClockRoutes(composition.app, clock, {
-    afterMove: () => sweeping.now(),
-    authorize: async (request) =>
-      rootKey === PUBLIC_ROOT_KEY
-        ? undefined
-        : await rootRightsRefusal(composition.dependencies, request),
+  const { amqp: ownDependencies } = namespaces.own;
+  const controlled = withControlRoutes(routeByToken(namespaces), {
+    namespaces,
+    config,
+    reportError,
+    authorize: async (request, { composition: { dependencies } }: RunningNamespace) =>
+      rootKey === PUBLIC_ROOT_KEY ? undefined : await rootRightsRefusal(dependencies, request),
   });
-  const app = withAllowedOrigins(clocked, allowedOrigins);
-  const amqp = new AmqpServer({ ...composition.dependencies, reportFault: reportError });
+  const app = withAllowedOrigins(controlled, allowedOrigins);
+  const amqp = new AmqpServer(ownDependencies, namespaces);
   // A certificate with a file is made at once, so that clients can be told to trust it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
   const server = await startServer({
     app,
-    memory: composition.dependencies.memory,
+    memory: ownDependencies.memory,
     amqp,
     ...(kept === undefined ? {} : { certificate: () => kept }),
     host,
@@ -134,15 +133,15 @@ export async function serveNamespace(
 
   return {
     url: server.url,
+    configure: (body) => namespaces.own.configure((management) => config.apply(management, body)),
     stop: async () => {
       // First no new requests; then waiting receives end, and all other requests finish.
       defaults?.close();
       const closed = server.close();
       await amqp.close();
-      await sweeping.stop();
-      await composition.close();
+      await namespaces.close();
       await closed;
-      await composition.idle();
+      await namespaces.idle();
       client.destroy();
     },
   };

@@ -9,14 +9,17 @@ import {
   type TokenRefusal,
   type VerifiedToken,
 } from '../../shared/auth/sas-token.ts';
+import { parseSasToken } from '../../shared/auth/sas-token-text.ts';
 import { boundedName, claimedRuleOf, type SigningRule } from '../../shared/auth/signing-rule.ts';
 import type { KnownToken } from '../../shared/auth/token-cache.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { resultOf } from '../../shared/domain/result-of.ts';
 import { addressPath, requireShort, withoutManagementSuffix } from '../service/address.ts';
 import type { AmqpDependencies } from '../service/dependencies.ts';
+import type { NamespaceBinding } from '../service/namespace-binding.ts';
 import { type TokenAccount, TokenStore } from './tokens.ts';
 
 const { refusals: REFUSALS_MAX, refusalsAtOnce, refusalPauseMs } = BUDGETS.connection;
@@ -43,19 +46,27 @@ export interface AuthorizationEvents {
  * A token is parsed once, when it is put, and verified once with each key.
  */
 export class Authorization {
-  readonly #dependencies: AmqpDependencies;
+  readonly #binding: Pick<NamespaceBinding, 'dependencies' | 'check'>;
   readonly #events: AuthorizationEvents;
   readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
-  /** A token signed with the key; or why no token can name it. */
-  #keyToken: KnownToken | TokenRefusal | undefined;
+  /** A token signed with the key, once a host is known. */
+  #keyText: string | undefined;
+  /** That token as a namespace reads it; or why no token can name the key. */
+  #keyToken:
+    | { readonly from: AmqpDependencies; readonly token: KnownToken | TokenRefusal }
+    | undefined;
   #host = 'localhost';
   #claimedRule: string | undefined;
   #refusals = 0;
 
-  /** `account` counts the memory of stored tokens. */
-  constructor(dependencies: AmqpDependencies, account: TokenAccount, events: AuthorizationEvents) {
-    this.#dependencies = dependencies;
+  /** `binding` chooses the namespace; `account` counts the memory of stored tokens. */
+  constructor(
+    binding: Pick<NamespaceBinding, 'dependencies' | 'check'>,
+    account: TokenAccount,
+    events: AuthorizationEvents,
+  ) {
+    this.#binding = binding;
     this.#tokens = new TokenStore(account);
     this.#events = events;
   }
@@ -75,25 +86,37 @@ export class Authorization {
     this.#host = host;
     if (this.#key === undefined) return;
     const audience = `sb://${host}/`;
-    const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
-    const text = createSasToken({ audience, expiresAt, ...this.#key });
-    this.#keyToken = tokenOrRefusal(() => this.#dependencies.tokens.read(text));
+    const expiresAt = this.#binding.dependencies.tokenClock.now() + KEY_MS;
+    this.#keyText = createSasToken({ audience, expiresAt, ...this.#key });
   }
 
   /**
-   * Checks a SAS name and key, and keeps them. Returns false only for a wrong key of a rule of the
-   * namespace: a rule of an entity is unknown until a link addresses the entity, and is checked then.
+   * Checks a SAS name and key, and keeps them. Returns false only for a wrong key of a rule of the namespace, and for a
+   * name that leads to no namespace: a rule of an entity is unknown until a link addresses the entity, and is checked
+   * then.
    */
   async offerKey(keyName: string, key: string): Promise<boolean> {
     this.#claimedRule = boundedName(keyName);
-    const rules = await this.#dependencies.namespaceKeys.rules();
-    if (rules.some((rule) => rule.keyName === keyName)) {
-      const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
-      const text = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
-      const token = this.#dependencies.tokens.read(text);
-      const address = addressAt('localhost', '/');
-      if (isRefused(await this.#check(token, address, undefined, ANY_RIGHT))) return false;
-    }
+    const outcome = await resultOf(
+      this.#binding.check(
+        () => keyName,
+        async (dependencies, prove) => {
+          const expiresAt = dependencies.tokenClock.now() + KEY_MS;
+          const text = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
+          const token = tokenOrRefusal(() => dependencies.tokens.read(text));
+          const rules = await dependencies.namespaceKeys.rules();
+          if (isRefused(token) || !rules.some((rule) => rule.keyName === token.token.keyName))
+            return true;
+          const address = addressAt('localhost', '/');
+          const checked = await checkToken(dependencies, token, address, undefined, ANY_RIGHT);
+          if (isRefused(checked)) return false;
+          this.#proven(prove);
+          return true;
+        },
+      ),
+    );
+    if ('error' in outcome && !(outcome.error instanceof BrokerError)) throw outcome.error;
+    if ('error' in outcome || !outcome.value) return false;
     this.#key = { keyName, key };
     return true;
   }
@@ -108,7 +131,8 @@ export class Authorization {
     const pathname = addressPath(address);
     const path = entityAt(pathname);
     const { known, audiencePath, rule } = await this.#checkPut(token, pathname, path);
-    if (path !== undefined && (await this.#dependencies.entities.find(path.key)) === undefined) {
+    const { entities } = this.#binding.dependencies;
+    if (path !== undefined && (await entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
     this.#claimedRule = rule.name;
@@ -122,11 +146,17 @@ export class Authorization {
     path: EntityPath | undefined,
   ): Promise<VerifiedToken & { readonly known: KnownToken }> {
     try {
-      const known = this.#dependencies.tokens.read(token);
-      const address = addressAt(this.#host, pathname);
-      const outcome = await this.#check(known, address, path, ANY_RIGHT);
-      if (isRefused(outcome)) throw outcome.toError();
-      return { ...outcome, known };
+      return await this.#binding.check(
+        () => parseSasToken(token).keyName,
+        async (dependencies, prove) => {
+          const known = dependencies.tokens.read(token);
+          const address = addressAt(this.#host, pathname);
+          const outcome = await checkToken(dependencies, known, address, path, ANY_RIGHT);
+          if (isRefused(outcome)) throw outcome.toError();
+          this.#proven(prove);
+          return { ...outcome, known };
+        },
+      );
     } catch (error) {
       this.#claimedRule = claimedRuleOf(token);
       if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#countRefusal();
@@ -147,7 +177,7 @@ export class Authorization {
   ): Promise<void> {
     const rule = await this.confirm(pathname, path, rights);
     onAuthorized?.(rule);
-    this.#dependencies.countOperation?.(rule);
+    this.#binding.dependencies.countOperation?.(rule);
   }
 
   /**
@@ -161,13 +191,15 @@ export class Authorization {
     rights: readonly AccessRight[],
   ): Promise<SigningRule> {
     const address = addressAt(this.#host, pathname);
-    const tryToken = async (token: KnownToken | TokenRefusal) =>
-      isRefused(token) ? token : await this.#check(token, address, path, rights);
-    const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
+    const keyOutcome = await this.#checkKey(address, path, rights);
     if (keyOutcome !== undefined && !isRefused(keyOutcome)) return keyOutcome.rule;
+    // A connection with stored tokens is bound to their namespace.
+    const { dependencies } = this.#binding;
     for (const token of this.#tokensFor(pathname, path)) {
-      const outcome = await tryToken(token);
-      if (!isRefused(outcome)) return outcome.rule;
+      const outcome = await checkToken(dependencies, token, address, path, rights);
+      if (isRefused(outcome)) continue;
+      this.#events.authorized();
+      return outcome.rule;
     }
     // Without a suitable token, the peer relies on its key. A refusal of the key counts only if it has a
     // subcode, that is, if no known rule has this key. A valid key that lacks the right does not count.
@@ -191,15 +223,38 @@ export class Authorization {
     if (this.#refusals >= REFUSALS_MAX) this.#events.refusedTooOften();
   }
 
-  async #check(
-    token: KnownToken,
+  /** Checks the key of SASL PLAIN; undefined if there is none. */
+  async #checkKey(
     address: ComparableAddress,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<VerifiedToken | TokenRefusal> {
-    const outcome = await checkToken(this.#dependencies, token, address, path, rights);
-    if (!isRefused(outcome)) this.#events.authorized();
-    return outcome;
+  ): Promise<VerifiedToken | TokenRefusal | undefined> {
+    const key = this.#key;
+    const text = this.#keyText;
+    if (key === undefined || text === undefined) return undefined;
+    return await this.#binding.check(
+      () => key.keyName,
+      async (dependencies, prove) => {
+        const token = this.#keyTokenFor(dependencies, text);
+        if (isRefused(token)) return token;
+        const outcome = await checkToken(dependencies, token, address, path, rights);
+        if (!isRefused(outcome)) this.#proven(prove);
+        return outcome;
+      },
+    );
+  }
+
+  #keyTokenFor(from: AmqpDependencies, text: string): KnownToken | TokenRefusal {
+    if (this.#keyToken?.from !== from) {
+      this.#keyToken = { from, token: tokenOrRefusal(() => from.tokens.read(text)) };
+    }
+    return this.#keyToken.token;
+  }
+
+  /** The client has a right, which binds the connection to the namespace of the check. */
+  #proven(prove: () => void): void {
+    prove();
+    this.#events.authorized();
   }
 }
 

@@ -7,6 +7,7 @@ import type { Transport } from '../endpoint/transport.ts';
 import { ReadingTurns } from '../messages/reading-turns.ts';
 import type { ProcessTurns } from './context.ts';
 import type { AmqpDependencies } from './dependencies.ts';
+import type { NamespaceDirectory } from './namespace-binding.ts';
 import { ServedClient } from './served-client.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -22,6 +23,7 @@ const SENT_POLL_MS = 20;
 /** Serves AMQP 1.0 to any number of clients. */
 export class AmqpServer {
   readonly #dependencies: AmqpDependencies;
+  readonly #directory: NamespaceDirectory | undefined;
   readonly #connections = new Set<Connection>();
   /** Unauthorized connections, the oldest first. */
   readonly #unauthorized = new Set<Connection>();
@@ -32,8 +34,10 @@ export class AmqpServer {
   readonly #turns: InputTurns;
   readonly #processTurns: ProcessTurns;
 
-  constructor(dependencies: AmqpDependencies) {
+  /** `directory` = the namespaces that the server serves beside that of `dependencies`; absent = none. */
+  constructor(dependencies: AmqpDependencies, directory?: NamespaceDirectory) {
     this.#dependencies = dependencies;
+    this.#directory = directory;
     this.#turns = new InputTurns(dependencies.scheduler);
     this.#processTurns = createProcessTurns(dependencies);
   }
@@ -50,7 +54,7 @@ export class AmqpServer {
     const options = { containerId, scheduler, turns: this.#turns, memory, onEvicted };
     const connection: Connection = new Connection(transport, options, (own) => {
       return new ServedClient(
-        this.#dependencies,
+        { dependencies: this.#dependencies, directory: this.#directory },
         own,
         {
           background: (work) => this.#runInBackground(work),

@@ -28,6 +28,7 @@ import { addressOf, addressPath, nodeOf, requireShort } from './address.ts';
 import type { ClientContext, ProcessTurns } from './context.ts';
 import type { AmqpDependencies } from './dependencies.ts';
 import { mapError } from './error-mapping.ts';
+import { NamespaceBinding, type NamespaceDirectory } from './namespace-binding.ts';
 
 /** The size limits of a put-token request: the low ones, since unauthorized peers send it. */
 const PUT_TOKEN_LIMITS = {
@@ -52,6 +53,18 @@ const HOST_TOO_LONG: ErrorInfo = {
   description: `The hostname of the open is too long: the limit is ${HOST_LENGTH_MAX} characters.`,
 };
 
+/** The close of a connection whose namespace was deleted. */
+const deleted = (why: string): ErrorInfo => ({
+  condition: 'amqp:connection:forced',
+  description: why,
+});
+
+/** The namespace of the server itself, and the others that it serves. */
+export interface ServedBy {
+  readonly dependencies: AmqpDependencies;
+  readonly directory: NamespaceDirectory | undefined;
+}
+
 /** What a client reports to the AMQP server. */
 export interface ClientEvents {
   /** The client is authorized. May be called more than once. */
@@ -67,17 +80,22 @@ export class ServedClient implements ConnectionHandler {
   readonly #replies = new Replies();
   readonly #events: ClientEvents;
   readonly #connection: Pick<Connection, 'close'>;
+  readonly #binding: NamespaceBinding;
 
   constructor(
-    dependencies: AmqpDependencies,
+    { dependencies: own, directory }: ServedBy,
     connection: Connection,
-    own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof ProcessTurns>,
+    shared: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof ProcessTurns>,
     events: ClientEvents,
   ) {
-    const { scheduler, memory } = dependencies;
+    const { scheduler, memory } = own;
+    const binding = new NamespaceBinding(own, directory, (why) => connection.close(deleted(why)));
+    this.#binding = binding;
     this.#context = {
-      dependencies,
-      authorization: new Authorization(dependencies, connection.limits, {
+      get dependencies() {
+        return binding.dependencies;
+      },
+      authorization: new Authorization(binding, connection.limits, {
         authorized: () => {
           connection.authorize();
           events.authorized();
@@ -86,7 +104,7 @@ export class ServedClient implements ConnectionHandler {
       }),
       sessions: new HeldSessions(),
       settlements: new Settlements(),
-      transactions: new Transactions(dependencies, connection.limits),
+      transactions: new Transactions(binding, connection.limits),
       reads: new Reads(memory),
       limits: connection.limits,
       sendNow: () => connection.outgoing.sendNow(),
@@ -94,7 +112,7 @@ export class ServedClient implements ConnectionHandler {
       claimTurns: new LoopTurns(scheduler, BUDGETS.connection.turnClaims),
       claimBudget: new ClaimBudget(scheduler, memory, () => connection.backlog),
       decodedBudget: new DecodedBudget(memory),
-      ...own,
+      ...shared,
     };
     this.#events = events;
     this.#connection = connection;
@@ -166,6 +184,7 @@ export class ServedClient implements ConnectionHandler {
   }
 
   closed(): void {
+    this.#binding.closed();
     this.#events.closed();
   }
 

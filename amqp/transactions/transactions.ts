@@ -6,7 +6,7 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { requireTransactionSize } from '../../shared/domain/messages/transaction-rules.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
-import type { AmqpDependencies } from '../service/dependencies.ts';
+import type { NamespaceBinding } from '../service/namespace-binding.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { heldBytes, isSameSettlement, requireFits } from './operations.ts';
 
@@ -77,30 +77,30 @@ export interface Enlistment {
  * before it received the refusal.
  */
 export class Transactions {
-  readonly #dependencies: AmqpDependencies;
+  readonly #binding: Pick<NamespaceBinding, 'dependencies'>;
   readonly #limits: Pick<ConnectionLimits, 'tryHold' | 'release'>;
   readonly #open = new Map<string, OpenTransaction>();
   /** The memory of all open transactions. */
   #bytes = 0;
 
   constructor(
-    dependencies: AmqpDependencies,
+    binding: Pick<NamespaceBinding, 'dependencies'>,
     limits: Pick<ConnectionLimits, 'tryHold' | 'release'>,
   ) {
-    this.#dependencies = dependencies;
+    this.#binding = binding;
     this.#limits = limits;
   }
 
   /** Declares a transaction and returns its id. Throws InvalidOperation if too many are open (semantics U17). */
   declare(): Uint8Array {
-    const now = this.#dependencies.scheduler.now();
+    const now = this.#binding.dependencies.scheduler.now();
     for (const [id, { startedAt }] of this.#open) {
       if (now - startedAt > OPEN_MS_MAX) this.#rollBack(id);
     }
     if (this.#open.size >= OPEN_MAX) {
       throw invalidOperation(`A connection can have no more than ${OPEN_MAX} open transactions.`);
     }
-    const id = this.#dependencies.random.bytes(ID_BYTES);
+    const id = this.#binding.dependencies.random.bytes(ID_BYTES);
     this.#open.set(transactionKey(id), {
       startedAt: now,
       operations: [],
@@ -200,7 +200,7 @@ export class Transactions {
       if (transaction.isRefused) throw rolledBack();
       if (operations.length === 0) return;
       for (const need of rights.values()) await confirm(need);
-      await this.#dependencies.broker.transact({ operations });
+      await this.#binding.dependencies.broker.transact({ operations });
       for (const done of onCommit) done();
     } finally {
       this.#release(transaction);
@@ -209,7 +209,7 @@ export class Transactions {
 
   /** Waits for enlistments that have not ended, until the transaction exceeds its time limit. */
   async #untilAllAdded(transaction: OpenTransaction): Promise<void> {
-    const { scheduler } = this.#dependencies;
+    const { scheduler } = this.#binding.dependencies;
     const left = transaction.startedAt + OPEN_MS_MAX - scheduler.now();
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => {
@@ -255,7 +255,7 @@ export class Transactions {
 
   #lookUp(id: Uint8Array): OpenTransaction | undefined {
     const transaction = this.#open.get(transactionKey(id));
-    const now = this.#dependencies.scheduler.now();
+    const now = this.#binding.dependencies.scheduler.now();
     if (transaction !== undefined && now - transaction.startedAt <= OPEN_MS_MAX) return transaction;
     this.#rollBack(transactionKey(id));
     return undefined;

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import {
+  type ComposedDependencies,
   composeDependencies,
   type NamespaceSettings,
 } from '../../shared/app/compose-dependencies.ts';
@@ -8,7 +9,6 @@ import { sweepOf } from '../../shared/app/compose-sweep.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import type { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
-import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
 import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
@@ -25,11 +25,11 @@ export type ComposeSettings = NamespaceSettings & HttpOptions;
 /** A complete namespace: every HTTP route, and the sweep. */
 export interface Composition {
   readonly app: Hono;
-  /** The dependencies of a further surface, such as AMQP. */
-  readonly dependencies: HttpDependencies & {
-    readonly rules: RuleManagement;
-    readonly scheduler: Scheduler;
-  };
+  /** The dependencies of a further surface, such as AMQP, and of what a server adds to its namespaces. */
+  readonly dependencies: HttpDependencies &
+    ComposedDependencies & {
+      readonly rules: RuleManagement;
+    };
   readonly management: Management;
   /** Runs the sweep once; does nothing while another process runs it. */
   sweep(): Promise<void>;

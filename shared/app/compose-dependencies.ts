@@ -1,8 +1,9 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { rootRulesOf } from '../auth/namespace-keys.ts';
 import type { RootKeySource } from '../auth/root-key.ts';
+import type { parseSasToken } from '../auth/sas-token-text.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
@@ -22,7 +23,7 @@ import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
 import { brotli, type Compression } from '../storage/blocks/compression.ts';
 import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
-import { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import { DocumentTable, documentClientOf } from '../storage/dynamodb/document-table.ts';
 import { singleRequests } from '../storage/dynamodb/item-requests.ts';
 import { sharedRequests } from '../storage/dynamodb/shared-requests.ts';
 import { Table } from '../storage/dynamodb/table.ts';
@@ -80,10 +81,26 @@ export interface NamespaceSettings {
   readonly reportFault?: (error: unknown) => void;
   /** The memory for requests and connections, bytes; default: a share of the heap limit. */
   readonly memoryBytes?: number;
+  /** What the namespaces of one process share; default: the namespace has its own. */
+  readonly process?: ProcessResources;
+  /** Parses tokens; default: `parseSasToken`. A parser of one of several namespaces refuses tokens of the others. */
+  readonly parseToken?: typeof parseSasToken;
   /** Limits of DynamoDB's requests; default: `STORAGE_LIMITS`. Tests make them smaller. */
   readonly limits?: StorageLimits;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
+}
+
+/** What bounds the memory and the time of a whole process, however many namespaces it serves. */
+export type ProcessResources = Pick<SurfaceDependencies, 'memory'> &
+  Pick<StoreContext, 'workTurns'>;
+
+/** The resources of a process; `memoryBytes` = the memory for requests and connections. */
+export function processResources(
+  scheduler: Scheduler = realScheduler,
+  memoryBytes: number = memoryOfProcess(),
+): ProcessResources {
+  return { memory: new MemoryBudget(memoryBytes), workTurns: new WorkTurns(scheduler) };
 }
 
 /** The dependencies of the surfaces, and those of the composition itself. */
@@ -123,9 +140,10 @@ export function composeDependencies(
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages, scheduler, { ...serving, watch });
+  const { memory, workTurns } =
+    settings.process ?? processResources(scheduler, settings.memoryBytes);
+  const stores = composeStores(settings, ages, { scheduler, workTurns }, { ...serving, watch });
   const { context } = stores;
-  const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerDependencies: BrokerDependencies = {
     ...stores,
     messages: createMessageStore(context, (entity) =>
@@ -139,7 +157,7 @@ export function composeDependencies(
     random,
     memory,
     monotonicNow,
-    workTurns: context.workTurns,
+    workTurns,
     soon: (work) => scheduler.soon(work),
   };
   return {
@@ -154,7 +172,7 @@ export function composeDependencies(
     tokenClock: settings.tokenClock ?? clock,
     random,
     memory,
-    workTurns: context.workTurns,
+    workTurns,
     namespace,
     countOperation: settings.countOperation,
   };
@@ -163,13 +181,11 @@ export function composeDependencies(
 function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
-  scheduler: Scheduler,
+  { scheduler, workTurns }: Pick<StoreContext, 'scheduler' | 'workTurns'>,
   { remembersScans, share, watch }: Serving & { readonly watch: WatchHeaders | undefined },
 ) {
   const { client, tables, namespace, clock, random, meter } = settings;
-  const documentClient =
-    settings.documentClient ??
-    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const documentClient = settings.documentClient ?? documentClientOf(client);
   const transactionItems = settings.limits?.transactionItems;
   const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
@@ -192,7 +208,7 @@ function composeStores(
     items: share === undefined ? singleRequests(table) : sharedRequests(table, scheduler, share),
     clock,
     scheduler,
-    workTurns: new WorkTurns(scheduler),
+    workTurns,
     requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
     random,
     compression: settings.compression ?? brotli,
@@ -230,7 +246,7 @@ function composeStores(
 
 /** Composes the entity store and its caches. `onChange` hears of each queue or topic that this process has changed. */
 function composeEntities(
-  { tables, namespace, random, leaseMs }: NamespaceSettings,
+  { tables, namespace, random, leaseMs, parseToken }: NamespaceSettings,
   {
     ages,
     scheduler,
@@ -243,7 +259,7 @@ function composeEntities(
 ) {
   const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
   const cache = new LeaseCache<Entity>(leaseMs, ages);
-  const tokens = new TokenCache(ages);
+  const tokens = new TokenCache(ages, undefined, parseToken);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,

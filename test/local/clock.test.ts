@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withClockRoutes } from '../../local/clock-routes.ts';
 import { MovableClock } from '../../local/movable-clock.ts';
+import { NO_CONFIG } from '../../local/namespaces/config-port.ts';
+import { withControlRoutes } from '../../local/namespaces/control-routes.ts';
 import { startSweeping } from '../../local/sweeping.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -105,10 +106,29 @@ test('a call rejects with the error of its sweep, and the next sweep still comes
 
 function clockApp(afterMove: () => Promise<void> = async () => {}) {
   const clock = new MovableClock();
-  const app = withClockRoutes({ fetch: () => new Response('the app') }, clock, {
-    afterMove,
-    authorize: async () => undefined,
-  });
+  const unexpected = () => Promise.reject(new Error('These tests only move the clock.'));
+  const own = {
+    name: 'own',
+    clock,
+    sweep: afterMove,
+    reset: unexpected,
+    configure: unexpected,
+  };
+  const app = withControlRoutes(
+    { fetch: () => new Response('the app') },
+    {
+      namespaces: {
+        own,
+        running: [own],
+        enter: () => ({ namespace: own, end: () => {} }),
+        keep: () => {},
+        delete: unexpected,
+      },
+      authorize: async () => undefined,
+      config: NO_CONFIG,
+      reportError: throwError,
+    },
+  );
   const post = async (body: unknown) =>
     app.fetch(
       new Request(CLOCK_URL, {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Authorization } from '../../amqp/authorization/authorization.ts';
+import { NamespaceBinding } from '../../amqp/service/namespace-binding.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { isSignedWith } from '../../shared/auth/sas-token-text.ts';
@@ -75,7 +76,11 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
   };
   const { rules } = fakeManageDependencies({ keyName: 'root', key: 'root-primary' }).management;
   const authorization = new Authorization(
-    { ...dependencies, rules, scheduler: realScheduler, reportFault: assert.ifError },
+    new NamespaceBinding(
+      { ...dependencies, rules, scheduler: realScheduler, reportFault: assert.ifError },
+      undefined,
+      () => {},
+    ),
     {
       tryHold: (bytes) => (held + bytes > room ? false : hold(bytes)),
       release: (bytes) => hold(-bytes),

@@ -274,6 +274,12 @@ export const BUDGETS = {
   localServer: {
     /** A request that moves the clock; it needs no authorization. */
     clockRequestBytes: 1 * KB,
+    /** The description of the entities of a namespace. */
+    configBytes: 1 * MB,
+    /** Namespaces that run at once; each takes about 75 KB, and some requests of its sweep a minute. */
+    namespaces: 1000,
+    /** Namespaces that do not run, and that requests or connections without a proven right try at the same time. */
+    namespacesVisited: 64,
     /** Interval of the check whether the npm process that started the server is still alive. */
     launcherLookMs: 250,
     /** Time after a signal in which npm may pass on the same signal. */

@@ -1,8 +1,9 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   DeleteCommand,
   type DeleteCommandInput,
-  type DynamoDBDocumentClient,
+  DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   QueryCommand,
@@ -46,6 +47,11 @@ export interface From {
   readonly after?: string | undefined;
   /** Documents in one request; absent = as many as the database returns, about 1 MB. */
   readonly pageSize?: number;
+}
+
+/** A client for plain JavaScript values; namespaces of one process may share it. */
+export function documentClientOf(client: DynamoDBClient): DynamoDBDocumentClient {
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
 /**

@@ -45,6 +45,12 @@ export class DynamoRuleStore implements RuleStore {
     throw alreadyExists(`${subscription.name}/Rules/${rule.name}`);
   }
 
+  /** Stores a rule of a subscription that no process knows yet, so it waits for none. */
+  async put(subscription: Entity, rule: Rule): Promise<void> {
+    const stored = { rule, version: 0, updatedAt: rule.createdAt };
+    await this.#table.put({ ...this.#keyOf(subscription, rule.name), ...toDocument(stored) });
+  }
+
   async update(
     subscription: Entity,
     current: StoredRule,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Authorization } from '../../../amqp/authorization/authorization.ts';
 import type { AmqpDependencies } from '../../../amqp/service/dependencies.ts';
+import { NamespaceBinding } from '../../../amqp/service/namespace-binding.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { isSignedWith, parseSasToken } from '../../../shared/auth/sas-token-text.ts';
 import { TokenCache } from '../../../shared/auth/token-cache.ts';
@@ -60,7 +61,11 @@ function start() {
   };
   const connect = () => {
     const events = { authorized: () => {}, refusedTooOften: () => {} };
-    return new Authorization(dependencies, account, events);
+    return new Authorization(
+      new NamespaceBinding(dependencies, undefined, () => {}),
+      account,
+      events,
+    );
   };
   return { counts, clock, rights, held, connect };
 }

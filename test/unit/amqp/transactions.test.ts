@@ -36,15 +36,18 @@ function start() {
   };
   const random = { bytes: (count: number) => new Uint8Array(count) };
   const dependencies = { scheduler, random, broker } as unknown as AmqpDependencies;
-  const transactions = new Transactions(dependencies, {
-    tryHold: (bytes) => {
-      held += bytes;
-      return true;
+  const transactions = new Transactions(
+    { dependencies },
+    {
+      tryHold: (bytes) => {
+        held += bytes;
+        return true;
+      },
+      release: (bytes) => {
+        held -= bytes;
+      },
     },
-    release: (bytes) => {
-      held -= bytes;
-    },
-  });
+  );
   const id = transactions.declare();
   const commit = () => transactions.discharge(id, false, async () => {});
   return { advance, transactions, id, commit, carriedOut: () => carriedOut, held: () => held };
