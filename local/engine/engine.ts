@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../startup-error.ts';
+import { StartupError, UsageError } from '../startup-error.ts';
 import { endpointOf, engineAddress } from './engine-address.ts';
 import { keepToOwner } from './engine-files.ts';
 import {
@@ -121,9 +121,7 @@ function externalEngine(endpoint: string, { kind, dataDirectory }: EngineOptions
  */
 function chooseRecipe(kind: string | undefined, directory: string | undefined): Recipe {
   if (kind !== undefined && !isEngineKind(kind)) {
-    throw new StartupError(
-      `There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`,
-    );
+    throw new UsageError(`There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`);
   }
   const writer = directory === undefined ? undefined : writerOf(directory);
   if (kind !== undefined && writer !== undefined && kind !== writer) {
