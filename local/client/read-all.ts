@@ -80,7 +80,8 @@ async function* readPages(
   }
 }
 
-function needsSession(error: unknown): boolean {
+/** Whether a request was refused because the entity has sessions and none was named. */
+export function needsSession(error: unknown): boolean {
   return error instanceof RefusalError && error.message.includes('requires sessions');
 }
 

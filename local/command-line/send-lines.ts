@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import { EXIT, type ExitCode } from './io.ts';
 import { linesOf, readChunks } from './lines.ts';
 import { readMessageLine } from './message-lines.ts';
+import { messagesText } from './table.ts';
 
 /**
  * Sends the messages of a file, which is checked as a whole first, or of the input, which is checked as it is read.
@@ -35,11 +36,11 @@ export async function sendLines(
     await sender.flush();
   } catch (error) {
     progress.end();
-    await context.warn(`Sent ${sender.sent} messages to ${path.text} before the error.`);
+    await context.warn(`Sent ${messagesText(sender.sent)} to ${path.text} before the error.`);
     throw error;
   }
   progress.end();
-  await context.print(`Sent ${sender.sent} messages to ${path.text}.`, { sent: sender.sent });
+  await context.print(`Sent ${messagesText(sender.sent)} to ${path.text}.`, { sent: sender.sent });
   return context.signal.aborted ? EXIT.interrupted : EXIT.done;
 }
 

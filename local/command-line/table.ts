@@ -45,3 +45,8 @@ export function sizeText(bytes: number): string {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log(Math.max(1, bytes)) / Math.log(KB)));
   return `${Math.round(bytes / KB ** unit)} ${UNITS[unit]}`;
 }
+
+/** A number of messages: `1 message`, `2 messages`. */
+export function messagesText(count: number): string {
+  return count === 1 ? '1 message' : `${count} messages`;
+}

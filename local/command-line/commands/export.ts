@@ -9,6 +9,7 @@ import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { exportEntities } from '../export-entities.ts';
 import { EXIT, type ExitCode, type Output, writeTo } from '../io.ts';
+import { messagesText } from '../table.ts';
 
 /** The options of `dynabus export`, as written. */
 export interface ExportOptions extends CommonOptions {
@@ -91,12 +92,12 @@ async function exportMessages(
   progress.end();
   if (sessions && !signal.aborted && there !== undefined && count < there) {
     faults.push(
-      `${there - count} messages are left out: their sessions have no active message, only deferred or scheduled ones. Name each such session with --session.`,
+      `Left out: ${messagesText(there - count)} of sessions that have no active message, only deferred or scheduled ones. Name each such session with --session.`,
     );
   }
   for (const sentence of faults) await context.warn(sentence);
   if (out !== undefined && context.isJson) await context.print('', { exported: count });
-  else await context.note(`Exported ${count} messages of ${path.text}.`);
+  else await context.note(`Exported ${messagesText(count)} of ${path.text}.`);
   if (signal.aborted) return EXIT.interrupted;
   return faults.length > 0 ? EXIT.failed : EXIT.done;
 }

@@ -39,7 +39,11 @@ export const runList: RunCommand<CommonOptions> = async (io, [pathText], options
   }
   const context = connect(io, options);
   if (path !== undefined && subscriptionOf(path.entity) !== undefined) {
-    await print(context, await collect(context, `${path.entity}/Rules`, path.entity), ruleTable);
+    await print(
+      context,
+      await collect(context, `${path.entity}/Rules`, `${path.entity}/rules`),
+      ruleTable,
+    );
     return EXIT.done;
   }
   const listed =

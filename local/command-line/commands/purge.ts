@@ -7,6 +7,7 @@ import type { CommonOptions } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type Io, writeTo } from '../io.ts';
 import { linesOf } from '../lines.ts';
+import { messagesText } from '../table.ts';
 
 /** The options of `dynabus purge`, as written. */
 export interface PurgeOptions extends CommonOptions {
@@ -24,12 +25,12 @@ export const runPurge: RunCommand<PurgeOptions> = async (io, [pathText = ''], op
   const counts = entity === undefined ? undefined : countsOf(entity);
   const messages = counts?.[path.subQueue] ?? 0;
   const about = counts?.isEstimate ? 'about ' : '';
-  if (!options.yes && !(await isConfirmed(io, path.text, `${about}${messages}`))) {
+  if (!options.yes && !(await isConfirmed(io, path.text, `${about}${messagesText(messages)}`))) {
     await context.warn('Nothing was removed.');
     return EXIT.failed;
   }
   await purge(context.client, path);
-  await context.print(`Removed ${about}${messages} messages from ${path.text}.`, {
+  await context.print(`Removed ${about}${messagesText(messages)} from ${path.text}.`, {
     removed: messages,
     isEstimate: counts?.isEstimate ?? false,
   });
@@ -37,7 +38,7 @@ export const runPurge: RunCommand<PurgeOptions> = async (io, [pathText = ''], op
 };
 
 async function isConfirmed(io: Io, path: string, messages: string): Promise<boolean> {
-  await writeTo(io.stderr, `This removes ${messages} messages. Type ${path} to go on: `);
+  await writeTo(io.stderr, `This removes ${messages}. Type ${path} to go on: `);
   for await (const { text } of linesOf(io.stdin)) return text === path;
   return false;
 }

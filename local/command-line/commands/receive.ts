@@ -9,6 +9,7 @@ import {
   type Settlement,
   settle,
 } from '../../client/message-calls.ts';
+import { needsSession } from '../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
@@ -50,7 +51,14 @@ export const runReceive: RunCommand<ReceiveOptions> = async (io, [pathText = '']
   const receiving = readReceiving(options);
   const context = connect(io, options);
   if (options.session === undefined && !options.anySession) {
-    return await receiveAll(context, path, receiving, undefined);
+    try {
+      return await receiveAll(context, path, receiving, undefined);
+    } catch (error) {
+      if (!needsSession(error)) throw error;
+      throw new UsageError(
+        `${path.text} has sessions: name one with --session, or use --any-session.`,
+      );
+    }
   }
   const session = await untilDeadline(context, receiving.waitMs, (waitMs) => {
     const request = { sessionId: options.session, waitMs, signal: context.signal };

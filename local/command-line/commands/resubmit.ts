@@ -6,6 +6,7 @@ import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode } from '../io.ts';
+import { messagesText } from '../table.ts';
 import { readCount } from '../values.ts';
 
 /** The options of `dynabus resubmit`, as written. */
@@ -55,16 +56,19 @@ async function resubmitMany(
     }
   } catch (error) {
     progress.end();
-    if (done > 0) await context.warn(`Resubmitted ${done} messages before the error.`);
+    if (done > 0) await context.warn(`Resubmitted ${messagesText(done)} before the error.`);
     throw error;
   }
   progress.end();
   const left = total - done;
-  await context.print(`Resubmitted ${done} messages of ${path.text}.`, { resubmitted: done, left });
+  await context.print(`Resubmitted ${messagesText(done)} of ${path.text}.`, {
+    resubmitted: done,
+    left,
+  });
   if (signal.aborted && left > 0) return EXIT.interrupted;
   if (left > 0) {
     await context.warn(
-      `${left} messages stay where they are: they are locked, deferred, or have no session that the queue needs.`,
+      `${messagesText(left)} not resubmitted: locked, deferred, or without the session that the queue needs.`,
     );
   }
   return left > 0 ? EXIT.failed : EXIT.done;

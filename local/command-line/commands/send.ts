@@ -9,6 +9,7 @@ import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode, type Io } from '../io.ts';
 import { readChunks, readWhole } from '../lines.ts';
 import { sendLines } from '../send-lines.ts';
+import { messagesText } from '../table.ts';
 import { readCount, readDuration, readInstant, readProperty } from '../values.ts';
 
 /** The options of `dynabus send`, as written. */
@@ -82,8 +83,7 @@ async function sendCopies(
     throw error;
   }
   progress.end();
-  const text = `Sent ${sent === 1 ? 'a message' : `${sent} messages`} to ${path.text}.`;
-  await context.print(text, { sent });
+  await context.print(`Sent ${messagesText(sent)} to ${path.text}.`, { sent });
   return sent < count ? EXIT.interrupted : EXIT.done;
 }
 
