@@ -53,6 +53,7 @@ export interface HeldSession {
 /** How to receive. */
 export interface ReceiveRequest {
   readonly maxMessages: number;
+  /** The service waits whole seconds, so this is rounded. */
   readonly waitMs: number;
   /** Whether the service removes the messages as it hands them out. */
   readonly isDeleting: boolean;
@@ -69,7 +70,7 @@ export async function receive(
   const answer = await client.call({
     method: isDeleting ? 'DELETE' : 'POST',
     path: `${text}/messages/head`,
-    query: { timeout: waitMs / 1000, maxMessages, ...session },
+    query: { timeout: Math.round(waitMs / 1000), maxMessages, ...session },
     signal,
     waitMs,
   });
@@ -122,7 +123,7 @@ export async function acceptSession(
   const answer = await client.call({
     method: 'POST',
     path: `${text}/sessions/$accept`,
-    query: { sessionId, timeout: waitMs / 1000 },
+    query: { sessionId, timeout: Math.round(waitMs / 1000) },
     signal,
     waitMs,
   });

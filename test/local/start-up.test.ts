@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -61,6 +61,39 @@ test('--quiet prints the endpoint and nothing else', async (t) => {
   const cli = startCli(t, { args: ['--quiet', '--port', '0', '--engine', 'dynoxide'] });
   await cli.untilPrinted('\n');
   assert.match(cli.output(), /^http:\/\/localhost:\d+\n$/);
+});
+
+test('--ready-file says how to reach the namespace while it runs, to its user only', async (t) => {
+  const file = join(temporaryDirectory(t), 'ready.json');
+  writeFileSync(file, 'of a server that was killed');
+  const args = [
+    '--port',
+    '0',
+    '--engine',
+    'dynoxide',
+    '--json',
+    '--key',
+    'k',
+    '--ready-file',
+    file,
+  ];
+  const cli = startCli(t, { args });
+  await cli.untilPrinted('\n');
+  const ready = JSON.parse(readFileSync(file, 'utf8'));
+  assert.deepEqual(ready, JSON.parse(cli.output()));
+  const { url, connectionString, adminConnectionString, pid } = ready;
+  const { host } = new URL(url);
+  assert.equal(
+    connectionString,
+    `Endpoint=sb://${host};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=k;UseDevelopmentEmulator=true;`,
+  );
+  assert.equal(adminConnectionString, connectionString);
+  assert.equal(pid, cli.child.pid);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal((await fetch(`${url}/health`)).status, 200);
+  cli.child.kill('SIGTERM');
+  assert.equal(await cli.ended, 0);
+  assert.equal(existsSync(file), false);
 });
 
 test('a taken port gives one sentence and exit code 1', async (t) => {
