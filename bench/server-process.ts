@@ -32,7 +32,7 @@ export interface ServerOptions {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PROGRAM = ['--import', 'tsx', '--expose-gc', '--import', './bench/memory-probe.ts'];
 
-/** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
+/** Runs `dynabus start`. Clients run here, so they do not share the server's thread. */
 export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
   const { engine, profileDirectory, endpoint, dataDirectory, tier = 'Standard' } = options;
   const profile =
@@ -42,7 +42,16 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
     ...(dataDirectory === undefined ? [] : ['--data', dataDirectory]),
     ...['--tier', tier.toLowerCase()],
   ];
-  const program = [...profile, ...PROGRAM, 'local/main.ts', '--quiet', '--port', '0', ...choice];
+  const program = [
+    ...profile,
+    ...PROGRAM,
+    'local/main.ts',
+    'start',
+    '--quiet',
+    '--port',
+    '0',
+    ...choice,
+  ];
   const child = spawn(process.execPath, program, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { Admission } from '../server/admission.ts';
-import { StartupError } from './startup-error.ts';
+import { UsageError } from './startup-error.ts';
 
 /** By which names clients and web pages may reach the local server. */
 export interface LocalAdmissionOptions {
@@ -21,7 +21,7 @@ const HOST_NAME = /^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i;
 /**
  * Refuses requests of web pages that a browser on this machine shows. A page can send requests to any address,
  * with its own `Origin`, and by DNS rebinding with its own `Host`. So both header fields must be local or
- * allowed. Throws StartupError for names that cannot be in these header fields.
+ * allowed. Throws UsageError for names that cannot be in these header fields.
  */
 export function localAdmission({
   host,
@@ -63,9 +63,7 @@ function originRefusal({ origin, host }: IncomingHttpHeaders, allowed: ReadonlyS
 function requireHostName(name: string): string {
   const host = normalizeHost(name);
   if (HOST_NAME.test(host)) return host;
-  throw new StartupError(
-    `--allowed-host takes a host name without scheme and port, not '${name}'.`,
-  );
+  throw new UsageError(`--allowed-host takes a host name without scheme and port, not '${name}'.`);
 }
 
 /** Makes host names comparable: they are case-insensitive, and a dot may end a fully qualified name. */
@@ -75,7 +73,7 @@ function normalizeHost(name: string): string {
 
 function requireOrigin(origin: string): string {
   if (URL.canParse(origin) && new URL(origin).origin === origin) return origin;
-  throw new StartupError(
+  throw new UsageError(
     `--allowed-origin takes an origin such as http://localhost:3000, not '${origin}'.`,
   );
 }

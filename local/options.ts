@@ -1,10 +1,8 @@
-import { parseArgs } from 'node:util';
 import { TIERS } from '../shared/app/variables.ts';
 import type { Tier } from '../shared/domain/entities/tier.ts';
-import { ENGINE_KINDS } from './engine/engine-recipes.ts';
-import { StartupError } from './startup-error.ts';
+import { UsageError } from './startup-error.ts';
 
-/** The options of `npm start`. */
+/** The options of `dynabus start`. */
 export interface Options {
   readonly host: string;
   /** 0 = any free port. */
@@ -20,101 +18,82 @@ export interface Options {
   readonly allowedOrigins: readonly string[];
   /** The file of the certificate for TLS clients; its private key is in a file beside it. */
   readonly certificate: string | undefined;
+  /** The file with the entities to create at the start. */
+  readonly config: string | undefined;
+  /** The file that says how to reach the namespace while it runs. */
+  readonly readyFile: string | undefined;
   readonly quiet: boolean;
-  readonly help: boolean;
+  /** Whether the addresses are printed as JSON, and nothing else. */
+  readonly json: boolean;
 }
 
-export const USAGE = `Usage: npm start -- [options]
+/** The options as they are written on the command line. */
+export interface WrittenOptions {
+  readonly port?: string;
+  readonly host?: string;
+  readonly data?: string;
+  readonly engine?: string;
+  readonly tier?: string;
+  readonly key?: string;
+  readonly allowedHost?: readonly string[];
+  readonly allowedOrigin?: readonly string[];
+  readonly certificate?: string;
+  readonly config?: string;
+  readonly readyFile?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
 
-A service bus namespace on this machine.
-
-  --port N       port to listen on, 0 for any free one (5300)
-  --host HOST    address to listen on (127.0.0.1); any other needs --key
-  --data DIR     keep the data in DIR; default: in memory
-  --engine NAME  ${ENGINE_KINDS.join(' or ')}; default: the first that can run on this machine
-  --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: sets the limits of entities (standard)
-  --key KEY      key of RootManageSharedAccessKey (SAS_KEY_VALUE, which is public)
-  --allowed-host NAME  also serve requests for this host, for example a container's name; repeatable
-  --allowed-origin ORIGIN  also serve web pages of this origin, for example http://localhost:3000; repeatable
-  --certificate FILE  keep the certificate for TLS clients in FILE, for example cert.pem, and its key in
-                 cert-key.pem; the next start uses both again
-  --quiet        print the endpoint only
-  --help         print this text
-
-Environment: DYNAMODB_ENDPOINT is the address of an engine to use and wait for, instead of starting one.
-DYNABUS_ENGINE is the default of --engine, and DYNABUS_KEY of --key.
-`;
-
-/** The command line has invalid options. The server prints its message and the usage. */
-export class UsageError extends Error {}
-
-/** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
-export function parseOptions(argv: readonly string[]): Options {
-  const { port, host, data, engine, tier, certificate, quiet, help, ...more } = parse(argv);
+/** Reads the options. Throws UsageError for a value that cannot be used. */
+export function readOptions(written: WrittenOptions, env: NodeJS.ProcessEnv): Options {
+  const { json = false } = written;
   return {
-    host,
-    port: parsePort(port),
-    dataDirectory: parseDirectory(data),
-    engine,
-    tier: parseTier(tier),
-    key: parseKey(more.key ?? (process.env['DYNABUS_KEY'] || undefined)),
-    allowedHosts: more['allowed-host'],
-    allowedOrigins: more['allowed-origin'],
-    certificate: parseFile(certificate),
-    quiet,
-    help,
+    host: written.host ?? '127.0.0.1',
+    port: readPort(written.port ?? '5300'),
+    dataDirectory: readDirectory(written.data),
+    engine: written.engine,
+    tier: readTier(written.tier ?? 'Standard'),
+    key: readKey(written.key ?? (env['DYNABUS_KEY'] || undefined)),
+    allowedHosts: written.allowedHost ?? [],
+    allowedOrigins: written.allowedOrigin ?? [],
+    certificate: readFileName(written.certificate, '--certificate', 'cert.pem'),
+    config: readFileName(written.config, '--config', 'Config.json'),
+    readyFile: readFileName(written.readyFile, '--ready-file', 'ready.json'),
+    quiet: json || (written.quiet ?? false),
+    json,
   };
 }
 
-function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        port: { type: 'string', default: '5300' },
-        host: { type: 'string', default: '127.0.0.1' },
-        data: { type: 'string' },
-        engine: { type: 'string' },
-        tier: { type: 'string', default: 'Standard' },
-        key: { type: 'string' },
-        'allowed-host': { type: 'string', multiple: true, default: [] },
-        'allowed-origin': { type: 'string', multiple: true, default: [] },
-        certificate: { type: 'string' },
-        quiet: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    }).values;
-  } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-}
-
-function parsePort(text: string): number {
+function readPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new StartupError(`The port must be a number from 0 to 65535, not '${text}'.`);
+  throw new UsageError(`The port must be a number from 0 to 65535, not '${text}'.`);
 }
 
-function parseTier(text: string): Tier {
+function readTier(text: string): Tier {
   const tier = TIERS.find((one) => one.toLowerCase() === text.toLowerCase());
   if (tier !== undefined) return tier;
-  throw new StartupError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
+  throw new UsageError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
 }
 
 /** Accepts keys that a connection string can hold. */
-function parseKey(text: string | undefined): string | undefined {
+function readKey(text: string | undefined): string | undefined {
   if (text === undefined || /^[!-:<-~]{1,256}$/.test(text)) return text;
-  throw new StartupError(
+  throw new UsageError(
     'The key must be up to 256 visible ASCII characters without spaces and semicolons.',
   );
 }
 
-function parseFile(path: string | undefined): string | undefined {
+function readFileName(
+  path: string | undefined,
+  option: string,
+  example: string,
+): string | undefined {
   if (path !== '') return path;
-  throw new StartupError('--certificate takes a file, for instance cert.pem.');
+  throw new UsageError(`${option} takes a file, for instance ${example}.`);
 }
 
-function parseDirectory(path: string | undefined): string | undefined {
+function readDirectory(path: string | undefined): string | undefined {
   if (path !== '') return path;
-  throw new StartupError('--data takes a directory; without the option the data is in memory.');
+  throw new UsageError('--data takes a directory; without the option the data is in memory.');
 }

@@ -1,10 +1,13 @@
 import { usesAwsCredentials } from './engine/dynamo-client.ts';
 import { engineAddress } from './engine/engine-address.ts';
 import { isLoopback } from './local-admission.ts';
-import { StartupError } from './startup-error.ts';
+import { UsageError } from './startup-error.ts';
 
 /** The key of the vendor's emulator (semantics K5). It is public: the samples of the client libraries hold it. */
 export const PUBLIC_ROOT_KEY = 'SAS_KEY_VALUE';
+
+/** The name of the rule with all rights. */
+export const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** The options that decide which key is safe. */
 export interface RootKeyOptions {
@@ -17,7 +20,7 @@ export interface RootKeyOptions {
 /**
  * Chooses the key of the rule with all rights. The public key protects nothing, so it is accepted only if other
  * machines cannot reach the server, and only for tables on this machine that need no AWS credentials. Throws
- * StartupError.
+ * UsageError.
  */
 export function chooseRootKey(
   { key = PUBLIC_ROOT_KEY, host }: RootKeyOptions,
@@ -39,8 +42,8 @@ export function chooseRootKey(
   return key;
 }
 
-function publicKeyRefused(reason: string): StartupError {
-  return new StartupError(
+function publicKeyRefused(reason: string): UsageError {
+  return new UsageError(
     `The key ${PUBLIC_ROOT_KEY} is public, and ${reason}: choose a key of your own with --key or DYNABUS_KEY.`,
   );
 }

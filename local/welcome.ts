@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { createSasToken } from '../shared/auth/sas-token.ts';
+import { ROOT_KEY_NAME } from './root-key.ts';
 
-const KEY_NAME = 'RootManageSharedAccessKey';
 /** Ten years, so that the printed command lines keep working in notes and scripts. */
 const TOKEN_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 
@@ -11,6 +11,7 @@ const QUEUE_ENTRY =
 /** The facts about a namespace that the server prints. */
 export interface Welcome {
   readonly url: string;
+  readonly connectionString: string;
   /** The name of the engine, for example `DynamoDB Local (Java 17), in memory`. */
   readonly engine: string;
   readonly rootKey: string;
@@ -21,19 +22,19 @@ export interface Welcome {
 }
 
 /** The text that the server prints when it is ready: its addresses, and command lines that work when pasted. */
-export function welcomeText({ url, engine, rootKey, certificate, now }: Welcome): string {
+export function welcomeText(welcome: Welcome): string {
+  const { url, connectionString, engine, rootKey, certificate, now } = welcome;
   const token = createSasToken({
     audience: url,
-    keyName: KEY_NAME,
+    keyName: ROOT_KEY_NAME,
     key: rootKey,
     expiresAt: now + TOKEN_MS,
   });
   const curl = `curl -sS -H 'Authorization: ${token}'`;
-  const { host } = new URL(url);
   return `
 Engine             ${engine}
 Endpoint           ${url}
-Connection string  Endpoint=sb://${host};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${rootKey};UseDevelopmentEmulator=true;
+Connection string  ${connectionString}
 ${certificate === undefined ? '' : trustText(resolve(certificate))}
 Create a queue, send a message to it, and receive the message:
 
@@ -42,6 +43,13 @@ ${curl} -X PUT '${url}/hello' -H 'Content-Type: application/atom+xml' -d '${QUEU
 ${curl} -X POST '${url}/hello/messages' -H 'Content-Type: text/plain' -d 'Hello, bus'
 
 ${curl} -X DELETE '${url}/hello/messages/head?timeout=5'
+
+Or with the command line, which dynabus --help explains:
+
+export DYNABUS_CONNECTION_STRING='${connectionString}'
+npx dynabus send hello 'Hello, bus'
+npx dynabus receive hello
+npx dynabus list
 `;
 }
 

@@ -1,4 +1,4 @@
-import { StartupError } from '../startup-error.ts';
+import { UsageError } from '../startup-error.ts';
 
 /** The AWS region under which the local engines keep their tables. */
 export const ENGINE_REGION = 'local';
@@ -17,13 +17,13 @@ export interface EngineAddress {
 
 /**
  * Splits an endpoint into its URL and its access key, for example `http://KEY@127.0.0.1:8000`. The key is
- * optional. Throws StartupError if the endpoint is not an HTTP URL; `localhost:8000` is a URL whose scheme is
+ * optional. Throws UsageError if the endpoint is not an HTTP URL; `localhost:8000` is a URL whose scheme is
  * `localhost`.
  */
 export function engineAddress(endpoint: string): EngineAddress {
   if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
     const withoutKey = endpoint.replace(/^.*@/, '');
-    throw new StartupError(
+    throw new UsageError(
       `DYNAMODB_ENDPOINT is not an HTTP URL: '${withoutKey}'. Write it with its scheme, for example http://localhost:8000.`,
     );
   }

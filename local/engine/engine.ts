@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../startup-error.ts';
+import { StartupError, UsageError } from '../startup-error.ts';
 import { endpointOf, engineAddress } from './engine-address.ts';
 import { keepToOwner } from './engine-files.ts';
 import { DYNAMODB_LOCAL_PACKAGE } from './engine-packages.ts';
@@ -143,9 +143,7 @@ function candidates(
   directory: string | undefined,
 ): readonly EngineKind[] {
   if (kind !== undefined && !isEngineKind(kind)) {
-    throw new StartupError(
-      `There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`,
-    );
+    throw new UsageError(`There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`);
   }
   const writer = directory === undefined ? undefined : writerOf(directory);
   if (kind !== undefined && writer !== undefined && kind !== writer) {

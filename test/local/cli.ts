@@ -43,7 +43,7 @@ export interface CliOptions {
   readonly ownGroup?: boolean;
 }
 
-/** Runs `local/main.ts`. It starts its own engine, independent of the engine of the test run. */
+/** Runs `dynabus start`. It starts its own engine, independent of the engine of the test run. */
 export function startCli(t: Place, options: CliOptions = {}): Cli {
   const { args = [], env = {}, ownGroup = false } = options;
   const child = spawn(process.execPath, [...localServer(), ...args], {

@@ -227,8 +227,8 @@ const PROCESSES: Readonly<Record<number, ProcessInfo>> = {
   1: { parent: 0, session: 1, arguments: ['init'] },
   10: { parent: 1, session: 10, arguments: ['bash'] },
   20: { parent: 10, session: 10, arguments: ['npm start --port 0', ''] },
-  30: { parent: 20, session: 10, arguments: ['sh', '-c', 'node --import tsx local/main.ts'] },
-  40: { parent: 30, session: 10, arguments: ['node', '--import', 'tsx', 'local/main.ts'] },
+  30: { parent: 20, session: 10, arguments: ['sh', '-c', 'node --import tsx local/main.ts start'] },
+  40: { parent: 30, session: 10, arguments: ['node', '--import', 'tsx', 'local/main.ts', 'start'] },
 };
 const find = (pid: number) => PROCESSES[pid];
 const BY_NPM = { npm_lifecycle_event: 'start', npm_package_name: 'dynabus' };

@@ -36,7 +36,7 @@ for (const [what, { args = [], env = {} }] of Object.entries<{
       env: { ...env },
     });
     const starts = cli.untilPrinted('Starting the engine').then(() => 'it starts');
-    assert.equal(await Promise.race([cli.ended, starts.catch(() => cli.ended)]), 1);
+    assert.equal(await Promise.race([cli.ended, starts.catch(() => cli.ended)]), 2);
     assert.match(
       cli.errors(),
       /^The key SAS_KEY_VALUE is public, and .+: choose a key of your own with --key or DYNABUS_KEY\.\n$/,
@@ -57,7 +57,7 @@ for (const endpoint of ['localhost:8000', 'dynamodb:8000', '127.0.0.1:8000', 'ft
     test(`row 16: DYNAMODB_ENDPOINT=${endpoint} ${args} is refused because it is not an HTTP URL`, async (t) => {
       const env = { ...AWS, DYNAMODB_ENDPOINT: endpoint };
       const cli = startCli(t, { args: ['--port', '0', ...args], env });
-      assert.equal(await cli.ended, 1);
+      assert.equal(await cli.ended, 2);
       assert.equal(
         cli.errors(),
         `DYNAMODB_ENDPOINT is not an HTTP URL: '${endpoint}'. Write it with its scheme, for example http://localhost:8000.\n`,
@@ -69,7 +69,7 @@ for (const endpoint of ['localhost:8000', 'dynamodb:8000', '127.0.0.1:8000', 'ft
 for (const key of ['', 'two words', 'semi;colon', 'ü', 'x'.repeat(257)]) {
   test(`row 16: a key that a connection string cannot hold is refused: '${key.slice(0, 10)}'`, async (t) => {
     const cli = startCli(t, { args: ['--port', '0', `--key=${key}`] });
-    assert.equal(await cli.ended, 1);
+    assert.equal(await cli.ended, 2);
     assert.match(cli.errors(), /^The key must be up to 256 visible ASCII characters.+\n$/);
   });
 }

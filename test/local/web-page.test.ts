@@ -109,7 +109,7 @@ for (const [option, value] of [
 ] as const) {
   test(`row 14: ${option} ${value} is refused with a sentence`, async (t) => {
     const cli = startCli(t, { args: ['--port', '0', option, value] });
-    assert.equal(await cli.ended, 1);
+    assert.equal(await cli.ended, 2);
     assert.match(cli.errors(), new RegExp(`^${option} takes .+, not '${value}'\\.\\n$`));
   });
 }

@@ -1,0 +1,73 @@
+import { type AtomEntry, childOf, entryOf, readEntries, textOf, type XmlNode } from './atom-xml.ts';
+import type { SubQueue } from './entity-path.ts';
+import type { NamespaceClient } from './namespace-client.ts';
+
+/** The calls of the management interface. All throw RefusalError and UnreachableError. */
+
+const PAGE = 100;
+const ATOM = { 'Content-Type': 'application/atom+xml' } as const;
+
+/** A queue, topic or subscription, or a rule, with what the service says about it. */
+export type Described = AtomEntry;
+
+/** Reads a list page by page: `$Resources/Queues`, `events/Subscriptions`, `…/Rules`. */
+export async function* list(client: NamespaceClient, path: string): AsyncGenerator<Described> {
+  for (let skip = 0; ; skip += PAGE) {
+    const query = { $skip: skip, $top: PAGE };
+    const answer = await client.call({ method: 'GET', path, query });
+    const { entries, hasMore } = await readEntries(answer.text);
+    yield* entries;
+    if (!hasMore) return;
+  }
+}
+
+/** Reads one entity. */
+export async function describe(
+  client: NamespaceClient,
+  path: string,
+): Promise<Described | undefined> {
+  const { entries } = await readEntries((await client.call({ method: 'GET', path })).text);
+  return entries[0];
+}
+
+/** Creates an entity or rule. `elements` = the child elements of the description as XML. */
+export async function create(
+  client: NamespaceClient,
+  path: string,
+  kind: 'QueueDescription' | 'TopicDescription' | 'SubscriptionDescription' | 'RuleDescription',
+  elements: string,
+): Promise<void> {
+  await client.call({ method: 'PUT', path, headers: ATOM, body: entryOf(kind, elements) });
+}
+
+/** Deletes an entity or a rule. */
+export async function remove(client: NamespaceClient, path: string): Promise<void> {
+  await client.call({ method: 'DELETE', path });
+}
+
+/** How many messages the queues of an entity hold. */
+export interface Counts extends Readonly<Record<SubQueue, number>> {
+  readonly active: number;
+  readonly scheduled: number;
+  readonly isEstimate: boolean;
+}
+
+/** The counts of an entity. `main` = active and scheduled messages together. */
+export function countsOf({ description, hasEstimates }: Described): Counts {
+  const details = childOf(description, 'CountDetails') ?? {};
+  const count = (name: string) => Number(textOf(details, `${name}MessageCount`) ?? 0);
+  const [active, scheduled] = [count('Active'), count('Scheduled')];
+  return {
+    main: active + scheduled,
+    active,
+    scheduled,
+    deadLetter: count('DeadLetter'),
+    transferDeadLetter: count('TransferDeadLetter'),
+    isEstimate: hasEstimates,
+  };
+}
+
+/** The kind of filter or action: `SqlFilter`. */
+export function typeOf(node: XmlNode | undefined): string {
+  return String(node?.['@type'] ?? '');
+}

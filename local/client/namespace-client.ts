@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionString, httpAddress } from '../../shared/auth/connection-string.ts';
+import { createSasToken } from '../../shared/auth/sas-token-text.ts';
+import { type RefusalError, refusalOf, unreachable } from './client-errors.ts';
+import { encodePath } from './entity-path.ts';
+
+/** A request to a namespace. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** From the address of the namespace, not encoded, without a slash before it: `orders/messages`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | bigint | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Ends the request; the call then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long the service may wait before it answers, in addition to the time of every request. */
+  readonly waitMs?: number;
+}
+
+/** A successful answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The life of a token, and how long before its end it is replaced. */
+const TOKEN_MS = 60 * 60_000;
+const TOKEN_SPARE_MS = 10 * 60_000;
+/** How long a request may take: deployed functions answer within 30 s. */
+const ANSWER_MS_MAX = 100_000;
+/** Tries of a request that the service refused for the moment, with nothing done, and the pauses in between. */
+const TRIES_MAX = 8;
+const PAUSE_MS_MIN = 100;
+const PAUSE_MS_MAX = 5_000;
+const NOTHING_DONE = new Set(['ServiceBusy', 'ConflictInProgress', 'TransactionAborted']);
+
+/**
+ * Calls a namespace over HTTP with the tokens of a connection string. A connection string of an entity reaches that
+ * entity only.
+ */
+export class NamespaceClient {
+  /** The address of the namespace, without a slash at its end. */
+  readonly address: string;
+  readonly #connection: ConnectionString;
+  #token: { readonly text: string; readonly expiresAt: number } | undefined;
+
+  constructor(connection: ConnectionString) {
+    this.#connection = connection;
+    this.address = httpAddress(connection);
+  }
+
+  /**
+   * Sends a request, again if the service is busy. Throws RefusalError for any answer that is no success, and
+   * UnreachableError without an answer.
+   */
+  async call(call: Call): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const { answer, refusal } = await this.#once(call);
+      if (answer !== undefined) return answer;
+      const isBusy = NOTHING_DONE.has(refusal.code) || refusal.status === 429;
+      if (!isBusy || tries >= TRIES_MAX) throw refusal;
+      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** tries);
+      await delay(pauseMs, undefined, { signal: call.signal });
+    }
+  }
+
+  async #once(
+    call: Call,
+  ): Promise<
+    | { readonly answer: Answer; readonly refusal?: never }
+    | { readonly answer?: never; readonly refusal: RefusalError }
+  > {
+    const { method, headers, body, signal, waitMs = 0 } = call;
+    const limit = AbortSignal.timeout(ANSWER_MS_MAX + waitMs);
+    try {
+      const response = await fetch(this.#urlOf(call), {
+        method,
+        headers: { Accept: 'application/json', Authorization: this.#authorization(), ...headers },
+        redirect: 'error',
+        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+        ...(body === undefined ? {} : { body }),
+      });
+      const text = await response.text();
+      if (!response.ok) return { refusal: refusalOf(response.status, response.headers, text) };
+      return { answer: { status: response.status, headers: response.headers, text } };
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      throw unreachable(this.address, cause);
+    }
+  }
+
+  #urlOf({ path, query = {} }: Call): string {
+    const fields = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
+    );
+    const url = `${this.address}/${encodePath(path)}`;
+    return fields.length === 0 ? url : `${url}?${fields.join('&')}`;
+  }
+
+  #authorization(): string {
+    const now = Date.now();
+    if (this.#token === undefined || this.#token.expiresAt - TOKEN_SPARE_MS < now) {
+      const { keyName, key, entityPath } = this.#connection;
+      const audience = entityPath === undefined ? this.address : `${this.address}/${entityPath}`;
+      const expiresAt = now + TOKEN_MS;
+      this.#token = { expiresAt, text: createSasToken({ audience, keyName, key, expiresAt }) };
+    }
+    return this.#token.text;
+  }
+}

@@ -1,0 +1,115 @@
+import { createWriteStream } from 'node:fs';
+import { RefusalError } from '../../client/client-errors.ts';
+import { type ClientPath, readPath } from '../../client/entity-path.ts';
+import { countsOf, describe } from '../../client/management.ts';
+import { readAll } from '../../client/read-all.ts';
+import { StartupError, UsageError } from '../../startup-error.ts';
+import { connect } from '../connect.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import type { RunCommand } from '../definition.ts';
+import { exportEntities } from '../export-entities.ts';
+import { EXIT, type ExitCode, type Output, writeTo } from '../io.ts';
+import { messagesText } from '../table.ts';
+
+/** The options of `dynabus export`, as written. */
+export interface ExportOptions extends CommonOptions {
+  readonly entities?: boolean;
+  readonly out?: string;
+  readonly session?: string;
+}
+
+/** Writes messages, one a line, or the entities of the namespace. */
+export const runExport: RunCommand<ExportOptions> = async (io, [pathText], options) => {
+  if ((pathText !== undefined) === (options.entities ?? false)) {
+    throw new UsageError('Give either the path of an entity or --entities.');
+  }
+  const path = pathText === undefined ? undefined : readPath(pathText);
+  const context = connect(io, options);
+  const target = await openTarget(context, options.out);
+  try {
+    if (path !== undefined) return await exportMessages(context, path, target, options);
+    const config = await exportEntities(context);
+    await writeTo(target.output, `${JSON.stringify(config, undefined, context.isJson ? 0 : 2)}\n`);
+    return EXIT.done;
+  } finally {
+    await target.close();
+  }
+};
+
+/** Where an export goes. */
+interface Target {
+  readonly output: Output;
+  close(): Promise<void>;
+}
+
+async function openTarget({ io }: Context, file: string | undefined): Promise<Target> {
+  if (file === undefined) return { output: io.stdout, close: async () => {} };
+  // The messages may hold anything that is private.
+  const stream = createWriteStream(file, { mode: 0o600 });
+  await new Promise<void>((resolve, reject) => {
+    stream.once('open', () => resolve());
+    stream.once('error', (cause) => {
+      reject(new UsageError(`The file ${file} cannot be written.`, { cause }));
+    });
+  });
+  stream.on('error', () => {});
+  const write: Output['write'] = (text, done) => {
+    stream.write(text, (cause) => {
+      done(cause && new StartupError(`The file ${file} cannot be written: ${cause.message}.`));
+    });
+  };
+  return {
+    output: { write },
+    close: () => new Promise((resolve) => void stream.end(() => resolve())),
+  };
+}
+
+async function exportMessages(
+  context: Context,
+  path: ClientPath,
+  { output }: Target,
+  { out, session }: ExportOptions,
+): Promise<ExitCode> {
+  const { client, signal } = context;
+  const there = await countAt(context, path);
+  const progress = context.progress('Exported', there);
+  const faults: string[] = [];
+  let sessions = false;
+  let count = 0;
+  const pages = readAll(client, path, {
+    sessionId: session,
+    skipped: (sentence) => faults.push(sentence),
+    withSessions: () => {
+      sessions = true;
+    },
+  });
+  for await (const page of pages) {
+    if (signal.aborted) break;
+    await writeTo(output, page.map(({ text }) => `${text}\n`).join(''));
+    count += page.length;
+    progress.show(count);
+  }
+  progress.end();
+  if (sessions && !signal.aborted && there !== undefined && count < there) {
+    faults.push(
+      `Left out: ${messagesText(there - count)} of sessions that have no active message, only deferred or scheduled ones. Name each such session with --session.`,
+    );
+  }
+  for (const sentence of faults) await context.warn(sentence);
+  if (out !== undefined && context.isJson) await context.print('', { exported: count });
+  else await context.note(`Exported ${messagesText(count)} of ${path.text}.`);
+  if (signal.aborted) return EXIT.interrupted;
+  return faults.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+/** How many messages there are; undefined without the right to know it, or if it is not known exactly. */
+async function countAt({ client }: Context, path: ClientPath): Promise<number | undefined> {
+  try {
+    const entity = await describe(client, path.entity);
+    const counts = entity === undefined ? undefined : countsOf(entity);
+    return counts === undefined || counts.isEstimate ? undefined : counts[path.subQueue];
+  } catch (error) {
+    if (error instanceof RefusalError && error.status === 401) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import { type ClientPath, readPath, subQueueOf } from '../../client/entity-path.ts';
+import { countsOf, describe } from '../../client/management.ts';
+import { resubmit } from '../../client/message-calls.ts';
+import { UsageError } from '../../startup-error.ts';
+import { connect } from '../connect.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import type { RunCommand } from '../definition.ts';
+import { EXIT, type ExitCode } from '../io.ts';
+import { messagesText } from '../table.ts';
+import { readCount } from '../values.ts';
+
+/** The options of `dynabus resubmit`, as written. */
+export interface ResubmitOptions extends CommonOptions {
+  readonly all?: boolean;
+  readonly count?: string;
+}
+
+/** Messages of one call: few enough that the progress is seen, and that Ctrl-C ends soon. */
+const CALL_MESSAGES = 500;
+
+/** Sends dead letters to the main queue again. */
+export const runResubmit: RunCommand<ResubmitOptions> = async (io, [pathText = ''], options) => {
+  const given = readPath(pathText);
+  const path = given.subQueue === 'main' ? subQueueOf(given.entity, 'deadLetter') : given;
+  if ((options.all ?? false) === (options.count !== undefined)) {
+    throw new UsageError('Give either --all or --count.');
+  }
+  const count = options.count === undefined ? undefined : readCount(options.count, '--count');
+  const context = connect(io, options);
+  return await resubmitMany(context, path, count);
+};
+
+/**
+ * Resubmits until none is left, and not more than there were at the start: a message that is dead-lettered again in the
+ * meantime would come round without end.
+ */
+async function resubmitMany(
+  context: Context,
+  path: ClientPath,
+  countMax: number | undefined,
+): Promise<ExitCode> {
+  const { client, signal } = context;
+  const entity = await describe(client, path.entity);
+  const there = entity === undefined ? 0 : countsOf(entity)[path.subQueue];
+  const total = Math.min(there, countMax ?? there);
+  const progress = context.progress('Resubmitted', total);
+  let done = 0;
+  try {
+    while (done < total && !signal.aborted) {
+      const now = await resubmit(client, path, {
+        maxMessages: Math.min(CALL_MESSAGES, total - done),
+      });
+      if (now === 0) break;
+      done += now;
+      progress.show(done);
+    }
+  } catch (error) {
+    progress.end();
+    if (done > 0) await context.warn(`Resubmitted ${messagesText(done)} before the error.`);
+    throw error;
+  }
+  progress.end();
+  const left = total - done;
+  await context.print(`Resubmitted ${messagesText(done)} of ${path.text}.`, {
+    resubmitted: done,
+    left,
+  });
+  if (signal.aborted && left > 0) return EXIT.interrupted;
+  if (left > 0) {
+    await context.warn(
+      `${messagesText(left)} not resubmitted: locked, deferred, or without the session that the queue needs.`,
+    );
+  }
+  return left > 0 ? EXIT.failed : EXIT.done;
+}

@@ -1,0 +1,19 @@
+import { parseConnectionString } from '../../shared/auth/connection-string.ts';
+import { NamespaceClient } from '../client/namespace-client.ts';
+import { UsageError } from '../startup-error.ts';
+import { type CommonOptions, Context } from './context.ts';
+import type { Io } from './io.ts';
+
+/** The variable that names the namespace if `--to` does not. */
+export const CONNECTION_VARIABLE = 'DYNABUS_CONNECTION_STRING';
+
+/** The namespace that a command is for. Throws UsageError, and ConnectionStringError for a string that it cannot read. */
+export function connect(io: Io, options: CommonOptions): Context {
+  const text = options.to ?? (io.env[CONNECTION_VARIABLE] || undefined);
+  if (text === undefined) {
+    throw new UsageError(
+      `No namespace is given: pass its connection string with --to, or set ${CONNECTION_VARIABLE}. A local namespace prints its connection string when it starts.`,
+    );
+  }
+  return new Context(new NamespaceClient(parseConnectionString(text)), io, options);
+}

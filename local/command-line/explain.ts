@@ -1,0 +1,47 @@
+import { ConnectionStringError } from '../../shared/auth/connection-string.ts';
+import { RefusedMessageError } from '../client/batch-sender.ts';
+import { RefusalError, UnreachableError } from '../client/client-errors.ts';
+import { PathError } from '../client/entity-path.ts';
+import { StartupError, UsageError } from '../startup-error.ts';
+import { EXIT, type ExitCode, OutputClosedError } from './io.ts';
+
+/** What the user is told about an error, and the exit code. */
+export interface Explanation {
+  readonly exitCode: ExitCode;
+  /** Undefined: nothing is printed. */
+  readonly text: string | undefined;
+}
+
+/** Explains an error in a sentence without a stack trace; only a fault of ours has one. */
+export function explain(error: unknown): Explanation {
+  if (error instanceof OutputClosedError) return { exitCode: EXIT.done, text: undefined };
+  if (error instanceof RefusedMessageError) {
+    const text = `${capitalized(error.source)} was refused. ${refusalText(error.refusal)}`;
+    return { exitCode: error.refusal.status === 400 ? EXIT.wrongInput : EXIT.failed, text };
+  }
+  if (error instanceof RefusalError) return { exitCode: EXIT.failed, text: refusalText(error) };
+  if (error instanceof UnreachableError) return { exitCode: EXIT.failed, text: error.message };
+  if (
+    error instanceof UsageError ||
+    error instanceof ConnectionStringError ||
+    error instanceof PathError
+  ) {
+    return { exitCode: EXIT.wrongInput, text: error.message };
+  }
+  if (error instanceof StartupError) return { exitCode: EXIT.failed, text: error.message };
+  if (error instanceof Error && error.name === 'AbortError') {
+    return { exitCode: EXIT.interrupted, text: 'Interrupted.' };
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { exitCode: EXIT.failed, text };
+}
+
+/** The sentence of the service with its code, and the id by which its log knows the request. */
+function refusalText({ message, code, trackingId }: RefusalError): string {
+  const id = trackingId === undefined ? '' : `, tracking id ${trackingId}`;
+  return `${message} (${code}${id})`;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,85 @@
+import { createReadStream } from 'node:fs';
+import { UsageError } from '../startup-error.ts';
+
+/** A line of a file or of the input. */
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+}
+
+const LINE_FEED = 0x0a;
+/** More than the service takes in one request. */
+const LINE_BYTES_MAX = 9 * 1024 * 1024;
+
+/**
+ * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of a
+ * line may be in a JSON text. Throws UsageError for a line that is too long or not UTF-8.
+ */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
+  let number = 0;
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  const take = (last: Uint8Array): Line => {
+    number++;
+    const whole = Buffer.concat([...pieces, last]);
+    pieces = [];
+    bytes = 0;
+    return { number, text: decode(whole, number).trim() };
+  };
+  for await (const chunk of chunks) {
+    let rest = Buffer.from(chunk as Uint8Array);
+    for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
+      const line = take(rest.subarray(0, end));
+      rest = rest.subarray(end + 1);
+      if (line.text !== '') yield line;
+    }
+    bytes += rest.length;
+    if (bytes > LINE_BYTES_MAX) {
+      throw new UsageError(`Line ${number + 1} is longer than ${LINE_BYTES_MAX} bytes.`);
+    }
+    pieces.push(rest);
+  }
+  const last = take(new Uint8Array());
+  if (last.text !== '') yield last;
+}
+
+function decode(bytes: Uint8Array, number: number): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new UsageError(`Line ${number} is not UTF-8.`, { cause });
+  }
+}
+
+/** The bytes of a file, piece by piece. Throws UsageError if it cannot be read. */
+export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of createReadStream(file)) yield chunk as Uint8Array;
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
+
+/** All bytes of an input. */
+export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const chunk of chunks) pieces.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(pieces);
+}
+
+/** A JSON file. Throws UsageError if it cannot be read or is no JSON. */
+export async function readJsonFile(file: string): Promise<unknown> {
+  const text = (await readWhole(readChunks(file))).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`The file ${file} is not valid JSON.`, { cause });
+  }
+}
+
+function unreadable(file: string, cause: unknown): UsageError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+  const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+  return new UsageError(`The file ${file} ${why}.`, { cause });
+}

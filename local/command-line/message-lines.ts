@@ -1,0 +1,89 @@
+import type { OutgoingText } from '../client/batch-sender.ts';
+import { fieldOf } from '../client/client-errors.ts';
+import { UsageError } from '../startup-error.ts';
+import type { Line } from './lines.ts';
+
+/** Reads the lines of an export: a message each, in the format of batches. */
+
+const TEXTS = [
+  ...['ContentType', 'CorrelationId', 'Label', 'MessageId', 'PartitionKey', 'ReplyTo'],
+  ...['ReplyToSessionId', 'ScheduledEnqueueTimeUtc', 'SessionId', 'To', 'ViaPartitionKey'],
+];
+const TYPES = new Set([
+  ...['$sbyte', '$byte', '$short', '$ushort', '$int', '$uint', '$long', '$ulong'],
+  ...['$timeSpan', '$dateTimeOffset', '$float', '$double', '$date', '$guid', '$uri', '$char'],
+  ...['$bytes', '$decimal'],
+]);
+const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+
+/** Reads a line. Throws UsageError with its number and what is wrong. `now` in epoch ms. */
+export function readMessageLine({ number, text }: Line, now: number): OutgoingText {
+  const json = parse(text, number);
+  const fault = faultOf(json);
+  if (fault !== undefined) throw new UsageError(`Line ${number} is no message: ${fault}.`);
+  const system = fieldOf(json, 'BrokerProperties');
+  const scheduled = fieldOf(system, 'ScheduledEnqueueTimeUtc');
+  const isLater = typeof scheduled === 'string' && Date.parse(scheduled) > now;
+  const key = fieldOf(system, 'SessionId') ?? fieldOf(system, 'PartitionKey') ?? undefined;
+  return {
+    text,
+    key: typeof key === 'string' ? key : undefined,
+    scheduled: isLater ? scheduled : undefined,
+    source: `line ${number}`,
+  };
+}
+
+function parse(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`Line ${number} is not valid JSON.`, { cause });
+  }
+}
+
+function faultOf(json: unknown): string | undefined {
+  if (!isObject(json)) return 'it must be a JSON object';
+  const body = fieldOf(json, 'Body');
+  if (typeof body !== 'string') return 'Body is required and must be a text';
+  const encoding = fieldOf(json, 'BodyEncoding') ?? undefined;
+  if (encoding !== undefined && encoding !== 'base64') return "BodyEncoding may only be 'base64'";
+  if (encoding !== undefined && !BASE64.test(body)) return 'Body is not valid base64';
+  return (
+    faultOfSystem(fieldOf(json, 'BrokerProperties') ?? {}) ??
+    faultOfProperties(fieldOf(json, 'UserProperties') ?? {})
+  );
+}
+
+function faultOfSystem(system: unknown): string | undefined {
+  if (!isObject(system)) return 'BrokerProperties must be a JSON object';
+  const wrong = TEXTS.find(
+    (name) => !['string', 'undefined'].includes(typeof (system[name] ?? undefined)),
+  );
+  if (wrong !== undefined) return `${wrong} must be a text`;
+  const at = system['ScheduledEnqueueTimeUtc'] ?? undefined;
+  if (at !== undefined && Number.isNaN(Date.parse(String(at)))) {
+    return 'ScheduledEnqueueTimeUtc is no date';
+  }
+  const timeToLive = system['TimeToLive'] ?? undefined;
+  return timeToLive === undefined || typeof timeToLive === 'number'
+    ? undefined
+    : 'TimeToLive must be a number of seconds';
+}
+
+function faultOfProperties(properties: unknown): string | undefined {
+  if (!isObject(properties)) return 'UserProperties must be a JSON object';
+  const wrong = Object.entries(properties).find(([, value]) => !isValue(value));
+  return wrong === undefined
+    ? undefined
+    : `the property '${wrong[0].slice(0, 64)}' has no value that a message can hold`;
+}
+
+function isValue(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  const [type = '', ...others] = Object.keys(value);
+  return !Array.isArray(value) && others.length === 0 && TYPES.has(type);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

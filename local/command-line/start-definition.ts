@@ -1,0 +1,53 @@
+import type { Definition } from './definition.ts';
+
+/** `dynabus start`, whose code is the whole service. */
+export const START: Definition = {
+  name: 'start',
+  summary: 'Serve a namespace on this machine until a signal ends it',
+  arguments: [],
+  callsNamespace: false,
+  options: [
+    ['--port <n>', 'port to listen on, 0 for any free one (default: 5300)'],
+    ['--host <host>', 'address to listen on; any other than 127.0.0.1 needs --key'],
+    ['--data <directory>', 'keep the data in this directory; default: in memory'],
+    [
+      '--engine <name>',
+      'dynamodb-local or dynoxide; default: DYNABUS_ENGINE, or the first that can run here',
+    ],
+    [
+      '--tier <tier>',
+      'basic, standard or premium: sets the limits of entities (default: standard)',
+    ],
+    [
+      '--key <key>',
+      'key of RootManageSharedAccessKey; default: DYNABUS_KEY, or SAS_KEY_VALUE, which is public',
+    ],
+    ['--config <file>', 'the entities to create, as a Config.json of the vendor’s emulator'],
+    [
+      '--ready-file <file>',
+      'when ready, write the address and the connection string to this file; it is removed at the end',
+    ],
+    [
+      '--allowed-host <name>',
+      'also serve requests for this host, for example a container’s name',
+      'repeatable',
+    ],
+    [
+      '--allowed-origin <origin>',
+      'also serve web pages of this origin, for example http://localhost:3000',
+      'repeatable',
+    ],
+    [
+      '--certificate <file>',
+      'keep the certificate for TLS clients in this file, and its key beside it, for the next start',
+    ],
+    ['--json', 'print JSON when ready, and nothing else'],
+    ['--quiet', 'print the address only'],
+  ],
+  examples: [
+    'dynabus start',
+    'dynabus start --port 0 --data ./data',
+    'dynabus start --ready-file ready.json',
+  ],
+  load: async () => (await import('./commands/start.ts')).runStart,
+};

@@ -1,0 +1,52 @@
+/** A column of a table. */
+export interface Column {
+  readonly title: string;
+  /** Numbers stand at the right. */
+  readonly isNumber?: boolean;
+}
+
+/** Aligns rows under their titles. Texts are shown without control characters. */
+export function tableOf(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(inOneLine))];
+  const widths = columns.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
+  return lines
+    .map((line) =>
+      columns
+        .map(({ isNumber = false }, i) => {
+          const [cell, width] = [line[i] ?? '', widths[i] ?? 0];
+          return isNumber ? cell.padStart(width) : cell.padEnd(width);
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** A text in one line, without characters that move the cursor or colour a terminal. */
+export function inOneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
+}
+
+/** A text as it is, without characters that move the cursor or colour a terminal; its lines stay. */
+export function printable(text: string): string {
+  return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '\ufffd');
+}
+
+/** The beginning of a text, with an ellipsis if it goes on. */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
+const KB = 1024;
+
+/** A size for people: `12 KB`. */
+export function sizeText(bytes: number): string {
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log(Math.max(1, bytes)) / Math.log(KB)));
+  return `${Math.round(bytes / KB ** unit)} ${UNITS[unit]}`;
+}
+
+/** A number of messages: `1 message`, `2 messages`. */
+export function messagesText(count: number): string {
+  return count === 1 ? '1 message' : `${count} messages`;
+}
