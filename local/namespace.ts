@@ -35,6 +35,8 @@ export interface LocalNamespace {
    * Throws what `config.apply` throws.
    */
   configure(body: unknown): Promise<void>;
+  /** Deletes a namespace other than the default one, if it runs. Throws what the deletion of entities throws. */
+  remove(name: string): Promise<void>;
   /** Stops accepting connections and lets requests finish. Does not stop the engine. */
   stop(): Promise<void>;
 }
@@ -133,6 +135,7 @@ export async function serveNamespace(
 
   return {
     url: server.url,
+    remove: (name) => namespaces.remove(name),
     configure: (body) => namespaces.own.configure((management) => config.apply(management, body)),
     stop: async () => {
       // First no new requests; then waiting receives end, and all other requests finish.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionString, httpAddress } from '../../shared/auth/connection-string.ts';
-import { createSasToken } from '../../shared/auth/sas-token-text.ts';
+import { createSasToken } from '../../shared/auth/create-sas-token.ts';
 import { type RefusalError, refusalOf, unreachable } from './client-errors.ts';
 import { encodePath } from './entity-path.ts';
 

@@ -2,6 +2,7 @@ import { ConnectionStringError } from '../../shared/auth/connection-string.ts';
 import { RefusedMessageError } from '../client/batch-sender.ts';
 import { RefusalError, UnreachableError } from '../client/client-errors.ts';
 import { PathError } from '../client/entity-path.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { StartupError, UsageError } from '../startup-error.ts';
 import { EXIT, type ExitCode, OutputClosedError } from './io.ts';
 
@@ -23,6 +24,7 @@ export function explain(error: unknown): Explanation {
   if (error instanceof UnreachableError) return { exitCode: EXIT.failed, text: error.message };
   if (
     error instanceof UsageError ||
+    error instanceof ConfigError ||
     error instanceof ConnectionStringError ||
     error instanceof PathError
   ) {

@@ -1,4 +1,7 @@
 import type { Management } from '../../shared/broker/management/management.ts';
+import { applyConfig } from '../config/apply.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { parseAnyConfig } from '../config/parse.ts';
 
 /** Creates the entities that a configuration describes. */
 export interface ConfigPort {
@@ -19,3 +22,10 @@ export const NO_CONFIG: ConfigPort = {
 class UnreadConfig extends Error {
   override readonly name = 'UnreadConfig';
 }
+
+export const READ_CONFIG: ConfigPort = {
+  apply: async (management, body) => {
+    await applyConfig(management, (body as any).entities ? (body as any) : parseAnyConfig(body));
+  },
+  isRefusal: (error) => error instanceof ConfigError,
+};

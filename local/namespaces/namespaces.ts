@@ -99,6 +99,12 @@ export class Namespaces implements NamespaceDirectory {
     void removal.finally(() => this.#removals.delete(removal));
   }
 
+  /** Deletes a namespace by its name, as `delete` does; nothing if it does not run. */
+  async remove(name: string): Promise<void> {
+    const namespace = this.#running.get(name);
+    if (namespace !== undefined) await this.delete(namespace);
+  }
+
   /** Ends the sweeps of all namespaces, and the waits of their receives. */
   async close(): Promise<void> {
     this.#isStopping = true;

@@ -13,7 +13,12 @@ directory=$(mktemp -d)
 ready="$directory/ready.json"
 npx dynabus start --config "$config" --port 0 --ready-file "$ready" --quiet >"$directory/log" 2>&1 &
 server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$directory"' EXIT
+end() {
+  kill "$server" 2>/dev/null || true
+  wait "$server" 2>/dev/null || true
+  rm -rf "$directory"
+}
+trap end EXIT
 
 until [ -f "$ready" ]; do
   if ! kill -0 "$server" 2>/dev/null; then

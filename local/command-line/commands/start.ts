@@ -1,17 +1,18 @@
-import { accessSync, constants } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { formatConnectionString } from '../../../shared/auth/connection-string.ts';
+import { readConfigFile } from '../../config/read-file.ts';
 import { createDynamoClient } from '../../engine/dynamo-client.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { engineAddress } from '../../engine/engine-address.ts';
 import { probeEngine, untilEngineAnswers } from '../../engine/engine-wait.ts';
 import { localAdmission } from '../../local-admission.ts';
+import { READ_CONFIG } from '../../namespaces/config-port.ts';
 import { type Options, readOptions, type WrittenOptions } from '../../options.ts';
 import { type Readiness, type ReadyFile, readyFile } from '../../ready-file.ts';
 import { chooseRootKey, ROOT_KEY_NAME } from '../../root-key.ts';
 import { requireFreePort } from '../../server.ts';
-import { StartupError, UsageError } from '../../startup-error.ts';
+import { StartupError } from '../../startup-error.ts';
 import { StopRequests } from '../../stop-requests.ts';
 import { welcomeText } from '../../welcome.ts';
 import type { RunCommand } from '../definition.ts';
@@ -20,7 +21,7 @@ import { EXIT, type Io } from '../io.ts';
 /** Serves a namespace on this machine until a signal arrives or npm, which has started it, ends. */
 export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
   const options = readOptions(written, io.env);
-  if (options.config !== undefined) requireReadable(options.config);
+  const config = options.config === undefined ? undefined : await readConfigFile(options.config);
   const stopping = new StopRequests();
   const start = {
     options,
@@ -31,22 +32,30 @@ export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
   };
   const admission = localAdmission(options);
   const { say, warn } = start.outputs;
+  const report = options.quiet ? warn : say;
   await requireFreePort(options.host, options.port);
   say('Starting the engine');
   // The code of the namespace takes about as long to load as an engine to start.
   const [engine, namespaceCode] = await Promise.all([
-    startEngine({ kind: options.engine, dataDirectory: options.dataDirectory, warn }),
+    startEngine({ kind: options.engine, dataDirectory: options.dataDirectory, warn, say: report }),
     import('../../namespace.ts'),
   ]);
-  const serve = () =>
-    namespaceCode.serveNamespace(engine, {
+  const serve = async () => {
+    const namespace = await namespaceCode.serveNamespace(engine, {
       ...options,
       rootKey: start.rootKey,
       admission,
+      config: READ_CONFIG,
       say,
       warn,
       reportError: warn,
     });
+    if (config !== undefined) {
+      await namespace.configure(config);
+      say(`Entities of ${options.config} are ready`);
+    }
+    return namespace;
+  };
   await runNamespace(engine, start, serve);
   return EXIT.done;
 };
@@ -154,12 +163,4 @@ function outputsOf({ stdout, stderr }: Io, { quiet }: Options): Outputs {
       stderr.write(`${text}\n`, () => {});
     },
   };
-}
-
-function requireReadable(file: string): void {
-  try {
-    accessSync(file, constants.R_OK);
-  } catch (cause) {
-    throw new UsageError(`The file ${file} of --config cannot be read.`, { cause });
-  }
 }

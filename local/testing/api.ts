@@ -1,0 +1,71 @@
+import type { Duration } from '../config/description.ts';
+
+/** A namespace of a test's own, with its own entities, messages and clock. */
+export interface TestNamespace {
+  /** The name of the namespace, a part of the connection strings. */
+  readonly name: string;
+  /** For the messaging clients, with all rights. */
+  readonly connectionString: string;
+  /** For the administration clients, with all rights. */
+  readonly adminConnectionString: string;
+  /** Its address over HTTP, for example `http://localhost:41234`. The token of a request chooses the namespace. */
+  readonly url: string;
+  readonly clock: NamespaceClock;
+  /**
+   * The messages of a queue, a subscription (`topic/subscriptions/name`) or its dead letters (`orders/$deadletterqueue`)
+   * by sequence number: active, locked, deferred and scheduled ones. It changes nothing, as a peek. Rejects if the
+   * entity does not exist, or holds more than 10,000 messages.
+   */
+  messages(path: string): Promise<readonly TestMessage[]>;
+  /**
+   * Puts the namespace back to how it began: the declared entities with their declared settings, and no messages,
+   * session states or locks. Clients stay connected. The clock stays where it is, since it only goes forward.
+   */
+  reset(): Promise<void>;
+  /** Deletes the namespace. Clients should be closed before. */
+  stop(): Promise<void>;
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * The clock of a namespace: of locks, schedules, times to live and idle entities. It runs on by itself, and goes
+ * forward only. No connection or token ends because it is moved.
+ */
+export interface NamespaceClock {
+  /** The time in the namespace. */
+  now(): Promise<Date>;
+  /**
+   * Moves the clock ahead, for example by `{ days: 14 }`. Resolves with the new time once everything that came due
+   * is done: locks have ended, scheduled messages are active, expired ones are dead-lettered.
+   */
+  advance(by: Duration): Promise<Date>;
+  /** Moves the clock ahead to an instant. Rejects if it is in the past. */
+  advanceTo(instant: Date): Promise<Date>;
+}
+
+/** A message as it lies in an entity. Names are those of the official client. */
+export interface TestMessage {
+  /** As the official client decodes it: the value of JSON, or else text, or else bytes. */
+  readonly body: unknown;
+  readonly messageId?: string;
+  readonly sessionId?: string;
+  readonly partitionKey?: string;
+  readonly correlationId?: string;
+  readonly subject?: string;
+  readonly to?: string;
+  readonly replyTo?: string;
+  readonly replyToSessionId?: string;
+  readonly contentType?: string;
+  readonly applicationProperties: Readonly<Record<string, unknown>>;
+  readonly sequenceNumber: bigint;
+  readonly state: 'active' | 'deferred' | 'scheduled';
+  /** Failed deliveries so far. */
+  readonly deliveryCount: number;
+  readonly enqueuedTime: Date;
+  readonly scheduledEnqueueTime?: Date;
+  readonly expiresAt?: Date;
+  readonly deadLetterReason?: string;
+  readonly deadLetterErrorDescription?: string;
+  readonly deadLetterSource?: string;
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { StartupError } from '../startup-error.ts';
+
+/**
+ * The control socket is how processes of a test run find the one server that they share. The server sends one line
+ * when it is ready, a `ServerAddress` as JSON; a client sends a line for each namespace that it begins to use, its
+ * name. When the connection ends, for any reason, the server deletes these namespaces.
+ */
+
+/** The first line of the server. */
+export interface ServerAddress {
+  /** Host and port, for HTTP and AMQP. */
+  readonly host: string;
+  /** The key of RootManageSharedAccessKey in all namespaces of this server. */
+  readonly key: string;
+  /** The server's process. */
+  readonly pid: number;
+}
+
+/** What decides which server a process shares: tests of other projects, versions and engines have others. */
+interface Sharing {
+  /** Where the tests run. */
+  readonly directory: string;
+  /** The file of the server's program, which differs between installs of dynabus. */
+  readonly program: string;
+  /** The settings of the engine in the environment. */
+  readonly engine: readonly (string | undefined)[];
+}
+
+const HASH_LENGTH = 20;
+
+/**
+ * The path of the control socket, in a directory that only this user can enter. On Windows the name of a pipe.
+ * Throws StartupError if another user holds the directory.
+ */
+export function controlSocketPath(sharing: Sharing): string {
+  const name = createHash('sha256')
+    .update(JSON.stringify(sharing))
+    .digest('hex')
+    .slice(0, HASH_LENGTH);
+  if (process.platform === 'win32') return `\\\\.\\pipe\\dynabus-${name}`;
+  return join(ownDirectory(), `${name}.sock`);
+}
+
+function ownDirectory(): string {
+  const { uid } = userInfo();
+  const directory = join(tmpdir(), `dynabus-${uid}`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { mode, uid: owner } = statSync(directory);
+  if (owner === uid && (mode & 0o077) === 0) return directory;
+  throw new StartupError(
+    `Other users can enter ${directory}, through which tests find their server: remove it, or set TMPDIR to a directory of your own.`,
+  );
+}

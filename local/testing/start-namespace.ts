@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type ConnectionString,
+  formatConnectionString,
+} from '../../shared/auth/connection-string.ts';
+import { readPath } from '../client/entity-path.ts';
+import { NamespaceClient } from '../client/namespace-client.ts';
+import { readAll } from '../client/read-all.ts';
+import type { Duration, NamespaceDescription } from '../config/description.ts';
+import type { NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+import { milliseconds } from './milliseconds.ts';
+import { serverProgram } from './server-program.ts';
+import { sharedServer } from './shared-server.ts';
+import { toTestMessage } from './test-message.ts';
+
+const ROOT_RULE = 'RootManageSharedAccessKey';
+const NAME_BYTES = 8;
+const MESSAGES_MAX = 10_000;
+const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
+
+/**
+ * Starts a namespace of its own for a test, with the entities of a description. The first call of a test run starts
+ * the server and the engine, which takes seconds; each further call takes milliseconds, also in other processes of the
+ * run. The namespace ends with `stop`, or with this process. Rejects with a sentence if the description is wrong, or no
+ * engine can run here.
+ */
+export async function startNamespace(
+  description: NamespaceDescription = {},
+): Promise<TestNamespace> {
+  const { address, owns } = await sharedServer(serverProgram());
+  const name = `test-${randomBytes(NAME_BYTES).toString('hex')}`;
+  const { host, key } = address;
+  const connection = { host, key, keyName: `${ROOT_RULE}@${name}`, isLocal: true };
+  const namespace = new ServedNamespace(name, connection);
+  owns(name);
+  await namespace.declare(description);
+  return namespace;
+}
+
+/** A namespace of the server that all processes of a test run share. */
+class ServedNamespace implements TestNamespace, NamespaceClock {
+  readonly name: string;
+  readonly connectionString: string;
+  readonly adminConnectionString: string;
+  readonly url: string;
+  readonly #client: NamespaceClient;
+
+  constructor(name: string, connection: ConnectionString) {
+    this.name = name;
+    this.connectionString = formatConnectionString(connection);
+    this.adminConnectionString = this.connectionString;
+    this.#client = new NamespaceClient(connection);
+    this.url = this.#client.address;
+  }
+
+  get clock(): NamespaceClock {
+    return this;
+  }
+
+  async declare(description: NamespaceDescription): Promise<void> {
+    await this.#change('PUT', '$config', description);
+  }
+
+  async now(): Promise<Date> {
+    return timeIn(await this.#client.call({ method: 'GET', path: '$clock' }));
+  }
+
+  async advance(by: Duration): Promise<Date> {
+    return timeIn(
+      await this.#change('POST', '$clock', { advanceSeconds: milliseconds(by) / 1000 }),
+    );
+  }
+
+  async advanceTo(instant: Date): Promise<Date> {
+    return timeIn(await this.#change('POST', '$clock', { now: instant.toISOString() }));
+  }
+
+  async messages(path: string): Promise<readonly TestMessage[]> {
+    const messages: TestMessage[] = [];
+    const pages = readAll(this.#client, readPath(path), {
+      skipped: (sentence) => {
+        throw new Error(sentence);
+      },
+    });
+    for await (const page of pages) {
+      messages.push(...page.map(toTestMessage));
+      if (messages.length > MESSAGES_MAX) {
+        throw new RangeError(
+          `${path} holds more than ${MESSAGES_MAX} messages: receive them instead.`,
+        );
+      }
+    }
+    return messages;
+  }
+
+  async reset(): Promise<void> {
+    await this.#change('POST', '$reset', {});
+  }
+
+  async stop(): Promise<void> {
+    await this.#client.call({ method: 'DELETE', path: '$namespace', headers: JSON_TYPE });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #change(method: 'PUT' | 'POST', path: string, body: unknown) {
+    return this.#client.call({ method, path, headers: JSON_TYPE, body: JSON.stringify(body) });
+  }
+}
+
+function timeIn({ text }: { readonly text: string }): Date {
+  return new Date((JSON.parse(text) as { readonly now: string }).now);
+}

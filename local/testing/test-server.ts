@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { type Engine, startEngine } from '../engine/engine.ts';
+import { localAdmission } from '../local-admission.ts';
+import { serveNamespace } from '../namespace.ts';
+import { READ_CONFIG } from '../namespaces/config-port.ts';
+import { StartupError } from '../startup-error.ts';
+import { Clients } from './clients.ts';
+
+/**
+ * The process that serves the namespaces of a test run: `test-server PATH`, where PATH is that of the control socket.
+ * It ends a while after the last process of the run has ended.
+ */
+
+const HOST = '127.0.0.1';
+
+const [path = ''] = process.argv.slice(2);
+// The process that has started this one reads its output only until it is ready.
+process.stderr.on('error', () => {});
+process.exit(await main());
+
+/** Returns the exit code. */
+async function main(): Promise<number> {
+  const control = createServer();
+  if (!(await listen(control))) return 0;
+  try {
+    await serve(control);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${error instanceof StartupError ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    control.close();
+  }
+}
+
+/** Listens on the control socket. Resolves with false if another server does. */
+async function listen(control: Server): Promise<boolean> {
+  if (await tryListen(control)) return true;
+  if (await hasListener()) return false;
+  // A server that was killed has left its socket. On Windows a pipe ends with its server.
+  unlinkIfThere();
+  return await tryListen(control);
+}
+
+function tryListen(control: Server): Promise<boolean> {
+  return new Promise((resolve) => {
+    control.once('error', () => resolve(false)).listen(path, () => resolve(true));
+  });
+}
+
+/** Whether a process listens on the control socket. */
+function hasListener(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path);
+    const end = (answer: boolean) => {
+      probe.destroy();
+      resolve(answer);
+    };
+    probe.once('connect', () => end(true)).once('error', () => end(false));
+  });
+}
+
+function unlinkIfThere(): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Another server has removed it first, or it cannot be removed: then to listen fails.
+  }
+}
+
+/** Serves until no process of the test run is connected. Throws StartupError. */
+async function serve(control: Server): Promise<void> {
+  const clients = new Clients(control);
+  const engine = await startEngine({ warn: say, say });
+  try {
+    const key = randomBytes(32).toString('base64');
+    const options = { host: HOST, allowedHosts: [], allowedOrigins: [] };
+    const namespaces = await serveNamespace(engine, {
+      ...options,
+      port: 0,
+      tier: 'Standard',
+      certificate: undefined,
+      rootKey: key,
+      admission: localAdmission(options),
+      config: READ_CONFIG,
+      say: () => {},
+      warn: say,
+      reportError: (error) => say(String(error)),
+    });
+    const { host } = new URL(namespaces.url);
+    clients.serve({ host, key, pid: process.pid }, (name) => namespaces.remove(name));
+    await Promise.race([clients.allGone(), failureOf(engine)]);
+    await namespaces.stop();
+  } finally {
+    await engine.stop();
+  }
+}
+
+async function failureOf(engine: Engine): Promise<never> {
+  throw new StartupError(`The engine ended unexpectedly. ${await engine.failed}`.trim());
+}
+
+function say(line: string): void {
+  process.stderr.write(`dynabus: ${line}\n`);
+}

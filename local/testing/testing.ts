@@ -1,0 +1,11 @@
+/** The package `dynabus/testing`: a Service Bus namespace for a test, with a clock that the test moves. */
+export type {
+  Duration,
+  NamespaceDescription,
+  QueueDescription,
+  RuleDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../config/description.ts';
+export type { NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+export { startNamespace } from './start-namespace.ts';
