@@ -50,7 +50,8 @@ function fromJson(body: string): Found | undefined {
   try {
     const json: unknown = JSON.parse(body);
     const error = fieldOf(json, 'error') ?? json;
-    const message = textOf(error, 'message');
+    // The control routes of the local server answer with a sentence alone.
+    const message = typeof error === 'string' ? error : textOf(error, 'message');
     if (message === undefined) return undefined;
     return { message, code: textOf(error, 'code'), trackingId: textOf(error, 'trackingId') };
   } catch {

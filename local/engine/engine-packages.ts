@@ -17,13 +17,7 @@ export const HAS_DYNOXIDE = DYNOXIDE_PACKAGE === '@dynoxide/linux-x64';
 
 /** The folder of an engine's package; undefined if it is not installed. */
 export function findEnginePackage(name: string): string | undefined {
-  const cache = engineCache();
-  const places = [
-    import.meta.url,
-    moduleIn(process.cwd()),
-    ...(cache === undefined ? [] : [moduleIn(cache)]),
-  ];
-  for (const place of places) {
+  for (const place of places()) {
     try {
       return dirname(createRequire(place).resolve(`${name}/package.json`));
     } catch {
@@ -33,7 +27,14 @@ export function findEnginePackage(name: string): string | undefined {
   return undefined;
 }
 
-/** The address of a module in a folder, from which packages are looked up. The module need not exist. */
+/** Addresses of modules from which packages are looked up; the modules need not exist. */
+function* places(): Generator<string> {
+  yield import.meta.url;
+  yield moduleIn(process.cwd());
+  const cache = engineCache();
+  if (cache !== undefined) yield moduleIn(cache);
+}
+
 function moduleIn(folder: string): string {
   return pathToFileURL(join(folder, 'module.js')).href;
 }

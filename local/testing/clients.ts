@@ -1,8 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import type { ServerAddress } from './control-socket.ts';
 
-/** Files of a test run may run one after the other, each as a process of its own. */
-const IDLE_MS_MAX = 10_000;
 const NAME_LENGTH_MAX = 64;
 /** Lines of names that are received but not complete. */
 const LINE_LENGTH_MAX = 1024;
@@ -13,12 +11,15 @@ type RemoveNamespace = (name: string) => Promise<void>;
 /** The processes that are connected to the control socket of a server, and the namespaces that each of them uses. */
 export class Clients {
   readonly #sockets = new Set<Socket>();
+  readonly #idleMs: number;
   #serving: { readonly address: ServerAddress; readonly remove: RemoveNamespace } | undefined;
   #idle: NodeJS.Timeout;
   readonly #gone: Promise<void>;
   #end: () => void = () => {};
 
-  constructor(control: Server) {
+  /** `idleMs` = how long the server waits for a client, ms. */
+  constructor(control: Server, idleMs: number) {
+    this.#idleMs = idleMs;
     this.#gone = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -35,13 +36,13 @@ export class Clients {
     for (const socket of this.#sockets) tell(socket, address);
   }
 
-  /** Resolves when no client has been connected for ten seconds. */
+  /** Resolves when no client has been connected for `idleMs`. */
   allGone(): Promise<void> {
     return this.#gone;
   }
 
   #awaitClients(): NodeJS.Timeout {
-    return setTimeout(() => this.#end(), IDLE_MS_MAX);
+    return setTimeout(() => this.#end(), this.#idleMs);
   }
 
   #add(socket: Socket): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartupError } from '../startup-error.ts';
 
@@ -26,6 +26,8 @@ interface Sharing {
   readonly directory: string;
   /** The file of the server's program, which differs between installs of dynabus. */
   readonly program: string;
+  /** The version of dynabus. */
+  readonly version: string;
   /** The settings of the engine in the environment. */
   readonly engine: readonly (string | undefined)[];
 }
@@ -46,7 +48,7 @@ export function controlSocketPath(sharing: Sharing): string {
 }
 
 function ownDirectory(): string {
-  const { uid } = userInfo();
+  const uid = process.getuid?.();
   const directory = join(tmpdir(), `dynabus-${uid}`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode, uid: owner } = statSync(directory);

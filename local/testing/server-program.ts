@@ -16,5 +16,8 @@ export function serverProgram(): ServerProgram {
   const files = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   const file = files.find((each) => existsSync(each));
   if (file === undefined) throw new Error(`The server for tests is missing: ${files.join(', ')}.`);
-  return { file, nodeArguments: file.endsWith('.ts') ? ['--import', 'tsx'] : [] };
+  return {
+    file,
+    nodeArguments: file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [],
+  };
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import manifest from '../../package.json' with { type: 'json' };
 import { StartupError } from '../startup-error.ts';
 import { controlSocketPath, type ServerAddress } from './control-socket.ts';
 import type { ServerProgram } from './server-program.ts';
@@ -8,6 +9,8 @@ import type { ServerProgram } from './server-program.ts';
 /** How long the server may take to be ready, with the installation of an engine before its first start. */
 const READY_MS_MAX = 300_000;
 const POLL_MS = 25;
+/** How often this process starts a server if each ends at once, because another process holds the socket. */
+const STARTS_MAX = 5;
 const ADDRESS_LENGTH_MAX = 4096;
 /** What a server that could not start has said, to be shown. */
 const OUTPUT_LENGTH_MAX = 4000;
@@ -54,11 +57,13 @@ async function connectOrStart(program: ServerProgram): Promise<Connected> {
   const path = controlSocketPath({
     directory: process.cwd(),
     program: program.file,
+    version: manifest.version,
     engine: [DYNABUS_ENGINE, DYNAMODB_ENDPOINT],
   });
   const deadline = performance.now() + READY_MS_MAX;
   let started: Started | undefined;
-  while (performance.now() < deadline) {
+  let starts = 0;
+  while (performance.now() < deadline && starts <= STARTS_MAX) {
     const connected = await tryConnect(path);
     if (connected !== undefined) {
       started?.release();
@@ -68,10 +73,13 @@ async function connectOrStart(program: ServerProgram): Promise<Connected> {
       const failure = started?.failure();
       if (failure !== undefined) throw new StartupError(failure);
       started = start(program, path);
+      starts++;
     }
     await delay(POLL_MS);
   }
-  throw new StartupError(`The server for tests was not ready after ${READY_MS_MAX / 1000} s.`);
+  throw new StartupError(
+    `The server for tests at ${path} does not get ready. End the processes that hold it, and try again.`,
+  );
 }
 
 /** Resolves with the connection once the server is ready; undefined if no server listens, or it ends before. */
@@ -81,11 +89,12 @@ function tryConnect(path: string): Promise<Connected | undefined> {
     let received = '';
     socket.on('error', () => resolve(undefined));
     socket.once('close', () => resolve(undefined));
+    socket.setTimeout(READY_MS_MAX, () => socket.destroy());
     socket.on('data', (text: string) => {
       received = (received + text).slice(0, ADDRESS_LENGTH_MAX);
       if (!received.endsWith('\n')) return;
       // An open connection must not keep the tests from ending.
-      socket.unref();
+      socket.setTimeout(0).unref();
       resolve({ socket, address: JSON.parse(received) as ServerAddress });
     });
   });

@@ -33,8 +33,13 @@ export async function startNamespace(
   const connection = { host, key, keyName: `${ROOT_RULE}@${name}`, isLocal: true };
   const namespace = new ServedNamespace(name, connection);
   owns(name);
-  await namespace.declare(description);
-  return namespace;
+  try {
+    await namespace.declare(description);
+    return namespace;
+  } catch (error) {
+    await namespace.stop();
+    throw error;
+  }
 }
 
 /** A namespace of the server that all processes of a test run share. */

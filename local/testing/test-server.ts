@@ -9,13 +9,13 @@ import { StartupError } from '../startup-error.ts';
 import { Clients } from './clients.ts';
 
 /**
- * The process that serves the namespaces of a test run: `test-server PATH`, where PATH is that of the control socket.
- * It ends a while after the last process of the run has ended.
+ * The process that serves the namespaces of a test run: `test-server PATH [IDLE_MS]`, where PATH is that of the control
+ * socket. It ends so long after the last process of the run has ended, since files may run one after the other.
  */
 
 const HOST = '127.0.0.1';
 
-const [path = ''] = process.argv.slice(2);
+const [path = '', idleMs = '10000'] = process.argv.slice(2);
 // The process that has started this one reads its output only until it is ready.
 process.stderr.on('error', () => {});
 process.exit(await main());
@@ -23,8 +23,8 @@ process.exit(await main());
 /** Returns the exit code. */
 async function main(): Promise<number> {
   const control = createServer();
-  if (!(await listen(control))) return 0;
   try {
+    if (!(await listen(control))) return 0;
     await serve(control);
     return 0;
   } catch (error) {
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Listens on the control socket. Resolves with false if another server does. */
+/** Listens on the control socket. Resolves with false if another server does. Throws StartupError. */
 async function listen(control: Server): Promise<boolean> {
   if (await tryListen(control)) return true;
   if (await hasListener()) return false;
@@ -44,9 +44,17 @@ async function listen(control: Server): Promise<boolean> {
   return await tryListen(control);
 }
 
+/** Resolves with false if the path is in use. Throws StartupError if it cannot be a socket's. */
 function tryListen(control: Server): Promise<boolean> {
-  return new Promise((resolve) => {
-    control.once('error', () => resolve(false)).listen(path, () => resolve(true));
+  return new Promise((resolve, reject) => {
+    const failed = ({ code, message }: NodeJS.ErrnoException) => {
+      if (code === 'EADDRINUSE') resolve(false);
+      else reject(new StartupError(`Tests cannot find their server by ${path}: ${message}.`));
+    };
+    control.once('error', failed).listen(path, () => {
+      control.off('error', failed);
+      resolve(true);
+    });
   });
 }
 
@@ -72,7 +80,7 @@ function unlinkIfThere(): void {
 
 /** Serves until no process of the test run is connected. Throws StartupError. */
 async function serve(control: Server): Promise<void> {
-  const clients = new Clients(control);
+  const clients = new Clients(control, Number(idleMs));
   const engine = await startEngine({ warn: say, say });
   try {
     const key = randomBytes(32).toString('base64');

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,12 @@ export interface Ended {
   readonly exitCode: number | null;
   readonly output: string;
   readonly errors: string;
+}
+
+/** What a command gets beside its arguments. */
+interface RunOptions {
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string;
 }
 
 /** A folder in which the package is installed. */
@@ -57,18 +63,31 @@ export class Project {
   }
 
   /** Runs a command of the project, as `npx` finds it. */
-  run(command: readonly string[], variables: Readonly<Record<string, string>> = {}): Ended {
+  run(command: readonly string[], { variables = {}, input = '' }: RunOptions = {}): Ended {
     const [program = '', ...args] = command;
-    const path = `${join(this.folder, 'node_modules', '.bin')}:${process.env['PATH']}`;
     const { status, stdout, stderr, error } = spawnSync(program, args, {
-      cwd: this.folder,
+      ...this.#options(variables),
       encoding: 'utf8',
-      env: { ...newUser(), PATH: path, ...userFolders(), ...variables },
+      input,
       timeout: COMMAND_MS_MAX,
       maxBuffer: 64 * 1024 * 1024,
     });
     if (error !== undefined) throw error;
     return { exitCode: status, output: stdout, errors: stderr };
+  }
+
+  /** Starts a command of the project. The caller ends it. */
+  start(
+    command: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+  ): ChildProcessWithoutNullStreams {
+    const [program = '', ...args] = command;
+    return spawn(program, args, this.#options(variables));
+  }
+
+  #options(variables: Readonly<Record<string, string>>) {
+    const path = `${join(this.folder, 'node_modules', '.bin')}:${process.env['PATH']}`;
+    return { cwd: this.folder, env: { ...newUser(), PATH: path, ...userFolders(), ...variables } };
   }
 }
 

@@ -15,7 +15,9 @@ if (isMore()) {
   for (const { name, passed } of SAMPLES) {
     test(`the sample ${name} passes in an empty folder, with the packed package`, () => {
       const project = Project.ofSample(name);
-      const { exitCode, output, errors } = project.run(['npm', 'test'], { NO_COLOR: '1' });
+      const { exitCode, output, errors } = project.run(['npm', 'test'], {
+        variables: { NO_COLOR: '1' },
+      });
       assert.equal(exitCode, 0, output + errors);
       assert.match(output + errors, passed);
     });
