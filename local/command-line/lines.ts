@@ -13,8 +13,8 @@ const LINE_FEED = 0x0a;
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
 
 /**
- * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of a
- * line may be in a JSON text. Throws UsageError for a line that is too long or not UTF-8.
+ * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of
+ * a line may be in a JSON text. Throws UsageError for a line that is too long or not UTF-8.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
   let number = 0;

@@ -130,12 +130,15 @@ const RULES = new RegExp(
   ].join('\n'),
 );
 
+const PRIMARY = Buffer.alloc(32, 1).toString('base64');
+const SECONDARY = Buffer.alloc(32, 2).toString('base64');
+
 test('a namespace of more than one page of entities is listed as a whole, without keys', async () => {
   const bus = sharedNamespace();
   const names = await Promise.all(
     Array.from({ length: 120 }, () =>
       bus.queue(
-        '<AuthorizationRules><AuthorizationRule><ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>Send</AccessRights></Rights><KeyName>sender</KeyName><PrimaryKey>cHJpbWFyeQ==</PrimaryKey><SecondaryKey>c2Vjb25kYXJ5</SecondaryKey></AuthorizationRule></AuthorizationRules>',
+        `<AuthorizationRules><AuthorizationRule><ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>Send</AccessRights></Rights><KeyName>sender</KeyName><PrimaryKey>${PRIMARY}</PrimaryKey><SecondaryKey>${SECONDARY}</SecondaryKey></AuthorizationRule></AuthorizationRules>`,
       ),
     ),
   );
@@ -147,7 +150,7 @@ test('a namespace of more than one page of entities is listed as a whole, withou
     [...names].sort(),
   );
   assert.match(text, /"KeyName":"sender"/);
-  assert.doesNotMatch(text, /cHJpbWFyeQ|c2Vjb25kYXJ5/);
+  for (const key of [PRIMARY, SECONDARY]) assert.ok(!text.includes(key));
 });
 
 test('list says that a namespace has no entities, and refuses one that does not exist', async () => {
