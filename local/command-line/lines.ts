@@ -61,6 +61,26 @@ export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The pieces of an input, until the user ends the command: then it throws the reason of the signal. */
+export async function* untilAborted(
+  chunks: AsyncIterable<Uint8Array | string>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array | string> {
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  // It rejects also when nobody waits for it any more.
+  aborted.catch(() => {});
+  const iterator = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await Promise.race([iterator.next(), aborted]);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
 /** All bytes of an input. */
 export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Promise<Buffer> {
   const pieces: Buffer[] = [];
