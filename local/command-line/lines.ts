@@ -11,6 +11,8 @@ export interface Line {
 const LINE_FEED = 0x0a;
 /** More than the service takes in one request. */
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
+/** The largest message that a namespace may take. */
+const WHOLE_BYTES_MAX = 100 * 1024 * 1024;
 
 /**
  * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of
@@ -81,10 +83,20 @@ export async function* untilAborted(
   }
 }
 
-/** All bytes of an input. */
+/** All bytes of an input. Throws UsageError for more than the largest message of the service. */
 export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const chunk of chunks) pieces.push(Buffer.from(chunk as Uint8Array));
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const piece = Buffer.from(chunk as Uint8Array);
+    bytes += piece.length;
+    if (bytes > WHOLE_BYTES_MAX) {
+      throw new UsageError(
+        `An input or file that is read as a whole has up to ${WHOLE_BYTES_MAX} bytes.`,
+      );
+    }
+    pieces.push(piece);
+  }
   return Buffer.concat(pieces);
 }
 

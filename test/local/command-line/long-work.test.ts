@@ -93,10 +93,8 @@ test('Ctrl-C ends an import that waits for its input, and says what was sent', a
   }
   child.kill('SIGINT');
   const [[code], [errors]] = await Promise.all([once(child, 'exit'), once(child.stderr, 'data')]);
-  assert.deepEqual(
-    [code, String(errors)],
-    [130, `Sent 250 messages to ${queue} before the error.\n`],
-  );
+  assert.equal(code, 130);
+  assert.ok(String(errors).startsWith(`Sent 250 messages to ${queue} before the error.\n`));
 });
 
 test('a closed pipe ends an export quietly', async () => {

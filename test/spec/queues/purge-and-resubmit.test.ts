@@ -69,7 +69,8 @@ test('a resubmission by number moves these dead letters only, and skips those th
   assert.deepEqual(bodies(await broker.peek('q')), ['m39', 'm89']);
   assert.equal((await broker.peek(DEAD)).length, 98);
   assert.equal(await resubmitNumbers(broker, [90]), 0);
-  assert.equal(await broker.complete(held), 200);
+  assert.equal(await broker.abandon(held), 200);
+  assert.equal(await resubmitNumbers(broker, [1]), 1);
 });
 
 test('the time to live of a dead letter starts again when it is resubmitted', async (t) => {
