@@ -68,7 +68,8 @@ async function resubmitMany(
 ): Promise<ExitCode> {
   const { client, signal } = context;
   const entity = await describe(client, path.entity);
-  const there = entity === undefined ? 0 : countsOf(entity)[path.subQueue];
+  const counts = entity === undefined ? undefined : countsOf(entity);
+  const there = counts?.[path.subQueue] ?? 0;
   const total = Math.min(there, countMax ?? there);
   const progress = context.progress('Resubmitted', total);
   let done = 0;
@@ -87,6 +88,9 @@ async function resubmitMany(
     throw error;
   }
   progress.end();
+  if (counts?.isEstimate && countMax === undefined && done === total) {
+    await context.warn('Their number was an estimate. If some are left, run the command again.');
+  }
   return await report(context, path, done, total);
 }
 

@@ -201,6 +201,23 @@ test('a message that the service refuses is named by its line', async () => {
   );
 });
 
+test('an import into an entity that does not exist blames no line', async () => {
+  const { code, stderr } = await bus.run(['import', 'nobody'], { stdin: '{"Body":"1"}\n' });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /\nThe messaging entity 'nobody' could not be found\. \(MessagingEntityNotFound, /,
+  );
+});
+
+test('a message that no batch can carry is named, and the others are sent', async () => {
+  const queue = await bus.queue();
+  const lines = ['{"Body":"1"}', JSON.stringify({ Body: 'x'.repeat(300_000) })];
+  const { code, stderr } = await bus.run(['import', queue], { stdin: lines.join('\n') });
+  assert.equal(code, 2);
+  assert.match(stderr, /^Sent 1 message to .*\nLine 2 was refused\. .*\(MessageSizeExceeded, /);
+});
+
 test('send --batch takes the lines of an export', async () => {
   const queue = await bus.queue();
   await bus.succeed(['send', queue, '--batch'], { stdin: `${FULL}\n${BINARY}\n` });
