@@ -22,8 +22,8 @@ export interface ReadyFile {
 }
 
 /**
- * Prepares a file that says how to reach a namespace. A file of an earlier server, which was killed, is removed, so that
- * nobody takes it for this one's. Throws UsageError if its directory cannot be written to.
+ * Prepares a file that says how to reach a namespace. A file of an earlier server, which was killed, is removed, so
+ * that nobody takes it for this one's. Throws UsageError if its directory cannot be written to.
  */
 export function readyFile(path: string): ReadyFile {
   const file = resolve(path);

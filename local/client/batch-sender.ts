@@ -58,7 +58,10 @@ export class BatchSender {
     return this.#sent;
   }
 
-  /** Adds a message, and sends the batch that is then complete. Throws RefusedMessageError, UnreachableError. */
+  /**
+   * Adds a message, and first sends the batch that is complete without it. Throws RefusedMessageError for a message,
+   * RefusalError for the entity or the token, UnreachableError.
+   */
   async add(message: OutgoingText): Promise<void> {
     const isFull =
       this.#waiting.length >= BATCH_MESSAGES_MAX ||
@@ -70,7 +73,7 @@ export class BatchSender {
     if (message.scheduled !== undefined) this.#instants.add(message.scheduled);
   }
 
-  /** Sends what waits. Throws RefusedMessageError, UnreachableError. */
+  /** Sends what waits. Throws as `add` does. */
   async flush(): Promise<void> {
     const batch = this.#waiting;
     this.#waiting = [];
@@ -92,7 +95,8 @@ export class BatchSender {
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
       if (batch.length === 1 || !ABOUT_BATCH.has(error.code)) {
-        throw new RefusedMessageError(sourceOf(batch, error), error);
+        const source = sourceOf(batch, error);
+        throw source === undefined ? error : new RefusedMessageError(source, error);
       }
       const groups = byKey(batch);
       this.#isByKey ||= error.code === 'InvalidOperation' && groups.length > 1;
@@ -117,10 +121,12 @@ function byKey(batch: readonly OutgoingText[]): readonly (readonly OutgoingText[
 
 const NUMBER_IN_BATCH = /Message (\d+) of the batch/;
 
-/** The source of the message that a refusal is about, or of the whole batch if it does not say. */
-function sourceOf(batch: readonly OutgoingText[], { message }: RefusalError): string {
+/** The source of the message that a refusal is about; undefined if it is about the entity or the token. */
+function sourceOf(
+  batch: readonly OutgoingText[],
+  { code, message }: RefusalError,
+): string | undefined {
   const [, index] = NUMBER_IN_BATCH.exec(message) ?? [];
-  const guilty = index === undefined ? undefined : batch[Number(index)];
-  const [first, last] = [batch[0]?.source ?? '', batch.at(-1)?.source ?? ''];
-  return guilty?.source ?? (first === last ? first : `${first} to ${last}`);
+  if (index !== undefined) return batch[Number(index)]?.source;
+  return ABOUT_BATCH.has(code) ? batch[0]?.source : undefined;
 }

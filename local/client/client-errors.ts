@@ -82,7 +82,8 @@ const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/;
 /** The error of a request that got no answer. `cause` is what `fetch` threw. */
 export function unreachable(address: string, cause: unknown): UnreachableError {
   const inner = fieldOf(cause, 'cause') ?? cause;
-  const code = String(fieldOf(inner, 'code') ?? fieldOf(inner, 'name') ?? 'unknown');
+  const name = inner instanceof Error ? inner.name : 'unknown';
+  const code = String(fieldOf(inner, 'code') ?? name);
   return new UnreachableError(`${reasonOf(address, code)} (${code})`, { cause });
 }
 

@@ -160,17 +160,30 @@ export async function* listSessions(
   }
 }
 
-/** Sends dead letters to their main queue again, up to 1,000. Returns how many. */
+/** The most sequence numbers of one call. */
+export const NUMBERS_MAX = 100;
+
+/** Which dead letters to send again: the oldest, up to 1,000, or up to NUMBERS_MAX by their numbers. */
+export type ResubmitRequest =
+  | { readonly maxMessages: number }
+  | { readonly sequenceNumbers: readonly bigint[] };
+
+/** Sends dead letters to their main queue again. Returns how many. */
 export async function resubmit(
   client: NamespaceClient,
   { text }: ClientPath,
-  request: { readonly maxMessages: number },
+  request: ResubmitRequest,
 ): Promise<number> {
+  // JSON.stringify knows no bigint.
+  const body =
+    'maxMessages' in request
+      ? JSON.stringify(request)
+      : `{"sequenceNumbers":[${request.sequenceNumbers.join(',')}]}`;
   const answer = await client.call({
     method: 'POST',
     path: `${text}/messages/$resubmit`,
     headers: JSON_BODY,
-    body: JSON.stringify(request),
+    body,
   });
   return Number(fieldOf(JSON.parse(answer.text), 'resubmitted'));
 }

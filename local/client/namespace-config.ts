@@ -1,4 +1,4 @@
-/** The entities of a namespace in the form of the vendor's emulator's Config.json, with the settings as it names them. */
+/** The entities of a namespace, in the form of the Config.json of the vendor's emulator. */
 export interface NamespaceConfig {
   readonly Queues: readonly EntityConfig[];
   readonly Topics: readonly TopicConfig[];

@@ -7,7 +7,7 @@ import type { Io } from './io.ts';
 /** The variable that names the namespace if `--to` does not. */
 export const CONNECTION_VARIABLE = 'DYNABUS_CONNECTION_STRING';
 
-/** The namespace that a command is for. Throws UsageError, and ConnectionStringError for a string that it cannot read. */
+/** The namespace that a command is for. Throws UsageError, and ConnectionStringError for an unreadable string. */
 export function connect(io: Io, options: CommonOptions): Context {
   const text = options.to ?? (io.env[CONNECTION_VARIABLE] || undefined);
   if (text === undefined) {

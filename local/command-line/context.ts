@@ -1,6 +1,7 @@
 import type { NamespaceClient } from '../client/namespace-client.ts';
 import type { Io } from './io.ts';
 import { writeTo } from './io.ts';
+import { untilAborted } from './lines.ts';
 import { Progress } from './progress.ts';
 
 /** The options of every command that calls a namespace. */
@@ -26,6 +27,11 @@ export class Context {
     this.isJson = json;
     this.#isQuiet = quiet;
     this.signal = io.interrupted();
+  }
+
+  /** What comes from the input, until the user ends the command: then it throws the reason of the signal. */
+  input(): AsyncIterable<Uint8Array | string> {
+    return untilAborted(this.io.stdin, this.signal);
   }
 
   /** Prints a result: a text for people, without its last line feed, or with --json the value. */

@@ -18,7 +18,7 @@ export function explain(error: unknown): Explanation {
   if (error instanceof OutputClosedError) return { exitCode: EXIT.done, text: undefined };
   if (error instanceof RefusedMessageError) {
     const text = `${capitalized(error.source)} was refused. ${refusalText(error.refusal)}`;
-    return { exitCode: error.refusal.status === 400 ? EXIT.wrongInput : EXIT.failed, text };
+    return { exitCode: EXIT.wrongInput, text };
   }
   if (error instanceof RefusalError) return { exitCode: EXIT.failed, text: refusalText(error) };
   if (error instanceof UnreachableError) return { exitCode: EXIT.failed, text: error.message };

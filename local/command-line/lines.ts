@@ -11,10 +11,12 @@ export interface Line {
 const LINE_FEED = 0x0a;
 /** More than the service takes in one request. */
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
+/** The largest message that a namespace may take. */
+const WHOLE_BYTES_MAX = 100 * 1024 * 1024;
 
 /**
- * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of a
- * line may be in a JSON text. Throws UsageError for a line that is too long or not UTF-8.
+ * Splits bytes at line feeds only, and leaves out empty lines: other characters that some programs take for the end of
+ * a line may be in a JSON text. Throws UsageError for a line that is too long or not UTF-8.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
   let number = 0;
@@ -61,10 +63,40 @@ export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** All bytes of an input. */
+/** The pieces of an input, until the user ends the command: then it throws the reason of the signal. */
+export async function* untilAborted(
+  chunks: AsyncIterable<Uint8Array | string>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array | string> {
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  // It rejects also when nobody waits for it any more.
+  aborted.catch(() => {});
+  const iterator = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await Promise.race([iterator.next(), aborted]);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+/** All bytes of an input. Throws UsageError for more than the largest message of the service. */
 export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const chunk of chunks) pieces.push(Buffer.from(chunk as Uint8Array));
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const piece = Buffer.from(chunk as Uint8Array);
+    bytes += piece.length;
+    if (bytes > WHOLE_BYTES_MAX) {
+      throw new UsageError(
+        `An input or file that is read as a whole has up to ${WHOLE_BYTES_MAX} bytes.`,
+      );
+    }
+    pieces.push(piece);
+  }
   return Buffer.concat(pieces);
 }
 

@@ -93,11 +93,12 @@ const RESUBMIT: Definition = {
   callsNamespace: true,
   options: [
     ['--all', 'all dead letters that are there now'],
+    ['--sequence-numbers <numbers>', 'these dead letters, for example 1,2'],
     ['--count <n>', 'the first dead letters, up to this many'],
   ],
   examples: [
     'dynabus resubmit orders --all',
-    "dynabus resubmit 'events/subscriptions/billing/$deadletterqueue' --count 10",
+    "dynabus resubmit 'orders/$deadletterqueue' --sequence-numbers 1,2",
   ],
   load: async () => (await import('./commands/resubmit.ts')).runResubmit,
 };

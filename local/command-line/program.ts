@@ -55,7 +55,8 @@ async function execute(argv: readonly string[], state: Run): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== EXIT.done) {
       state.exitCode = EXIT.wrongInput;
-      await writeTo(state.io.stderr, `${sentenceOf(error)} See ${state.command} --help.\n`);
+      state.texts.length = 0;
+      await writeTo(state.io.stderr, `${sentenceOf(error, argv)} See ${state.command} --help.\n`);
     }
   }
   if (state.texts.length > 0) await writeTo(state.io.stdout, state.texts.join(''));
@@ -109,7 +110,9 @@ function helpEnd(examples: readonly string[]): string {
 }
 
 /** `error: unknown option '--prot'\n(Did you mean --port?)` as sentences. */
-function sentenceOf({ message }: CommanderError): string {
+function sentenceOf({ code, message }: CommanderError, argv: readonly string[]): string {
+  // `dynabus help nothing`, for which commander prints the help of the program.
+  if (code === 'commander.help') return `There is no command '${argv[1] ?? ''}'.`;
   const [first = '', suggestion = ''] = message.replace(/^error: /, '').split('\n');
   const sentence = first.charAt(0).toUpperCase() + first.slice(1);
   const end = /[.?!]$/.test(sentence) ? '' : '.';

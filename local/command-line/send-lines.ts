@@ -28,7 +28,7 @@ export async function sendLines(
   const sender = new BatchSender(context.client, path);
   const progress = context.progress('Sent', total);
   try {
-    for await (const line of linesOf(file === undefined ? context.io.stdin : readChunks(file))) {
+    for await (const line of linesOf(file === undefined ? context.input() : readChunks(file))) {
       if (context.signal.aborted) break;
       await sender.add(await readable(line, sender));
       progress.show(sender.sent);

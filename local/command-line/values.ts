@@ -65,8 +65,8 @@ const PROPERTY =
   /^(?<name>[^=]*?)(?::(?<type>string|int|long|double|boolean|date|guid))?=(?<value>.*)$/s;
 
 /**
- * A custom property, as JSON of its name and its value: `Priority=High`, `Quantity:int=7`. The type after the last colon
- * of the name is one of those that the batch format has; without it, the value is a string.
+ * A custom property, as JSON of its name and its value: `Priority=High`, `Quantity:int=7`. The type after the last
+ * colon of the name is one of those that the batch format has; without it, the value is a string.
  */
 export function readProperty(text: string): readonly [name: string, json: string] {
   const { name = '', type = 'string', value = '' } = PROPERTY.exec(text)?.groups ?? {};

@@ -33,10 +33,12 @@ interface Sharing {
 }
 
 const HASH_LENGTH = 20;
+/** What all systems allow the path of a socket; Node cuts a longer one off. */
+const PATH_BYTES_MAX = 100;
 
 /**
  * The path of the control socket, in a directory that only this user can enter. On Windows the name of a pipe.
- * Throws StartupError if another user holds the directory.
+ * Throws StartupError if others can enter that directory, or its path is too long.
  */
 export function controlSocketPath(sharing: Sharing): string {
   const name = createHash('sha256')
@@ -44,7 +46,11 @@ export function controlSocketPath(sharing: Sharing): string {
     .digest('hex')
     .slice(0, HASH_LENGTH);
   if (process.platform === 'win32') return `\\\\.\\pipe\\dynabus-${name}`;
-  return join(ownDirectory(), `${name}.sock`);
+  const path = join(ownDirectory(), `${name}.sock`);
+  if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path;
+  throw new StartupError(
+    `The temporary directory ${tmpdir()} has too long a path for a socket, through which tests find their server: set TMPDIR to a shorter one.`,
+  );
 }
 
 function ownDirectory(): string {

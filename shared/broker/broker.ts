@@ -135,10 +135,16 @@ export interface Broker {
    * Sends messages of a dead-letter queue to its main queue again, as new messages; returns how many. Throws
    * MessagingEntityDisabled.
    */
-  resubmit(path: EntityPath, maxMessages: number): Promise<number>;
+  resubmit(path: EntityPath, options: ResubmitOptions): Promise<number>;
 
   /** Empties a sub-queue in constant time. Throws MessagingEntityNotFound, ConflictInProgress. */
   purge(path: EntityPath): Promise<void>;
+}
+
+/** Which dead letters to resubmit: the oldest, or those of the numbers. */
+export interface ResubmitOptions {
+  readonly maxMessages: number;
+  readonly sequenceNumbers?: readonly bigint[];
 }
 
 /** Which messages to delete. */

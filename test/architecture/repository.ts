@@ -30,6 +30,8 @@ export function readText(path: string): string {
 /** One import: of a file of ours as its path from the top, of anything else as it is written. */
 export interface Import {
   readonly target: string;
+  /** As it is written. */
+  readonly written: string;
   readonly isOurs: boolean;
   /** Gone when the code runs. */
   readonly isTypeOnly: boolean;
@@ -45,6 +47,7 @@ export function importsOf(path: string): readonly Import[] {
     const isOurs = written.startsWith('.');
     return {
       target: isOurs ? posix.join(posix.dirname(path), written) : written,
+      written,
       isOurs,
       isTypeOnly: groups['type'] !== undefined,
     };

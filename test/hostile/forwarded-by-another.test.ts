@@ -87,7 +87,7 @@ test('a forward of two due messages that was not carried out is not taken for do
   const scheduledEnqueueAt = clock.now() + 10_000;
   await here.broker.send(Q, [message(a, { scheduledEnqueueAt })]);
   // There are no dead letters; after that it forwards.
-  const forward = (process: typeof here) => process.broker.resubmit(DEAD, 1);
+  const forward = (process: typeof here) => process.broker.resubmit(DEAD, { maxMessages: 1 });
 
   // The other process has read the first message only; the second one arrives a little later.
   const pause = pauses.pauseNext(({ command }) => command === 'TransactWriteItemsCommand');

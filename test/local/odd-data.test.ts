@@ -83,7 +83,7 @@ test('row 23: a --data that is not a directory is refused', async (t) => {
 
 test('row 23: an empty --data is refused', async (t) => {
   const cli = startCli(t, { args: ['--port', '0', '--data='] });
-  assert.equal(await cli.ended, 1);
+  assert.equal(await cli.ended, 2);
   assert.match(cli.errors(), /^--data takes a directory; .+\n$/);
 });
 

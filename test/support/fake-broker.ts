@@ -224,7 +224,7 @@ export class FakeBroker implements Broker {
     return this.#take(path, old.slice(0, options.maxMessages)).length;
   }
 
-  async resubmit(path: EntityPath, maxMessages: number): Promise<number> {
+  async resubmit(path: EntityPath, { maxMessages }: { maxMessages: number }): Promise<number> {
     this.#note('resubmit', maxMessages);
     if (path.subQueue === 'main') throw new BrokerError('InvalidOperation', 'No dead letters.');
     const messages = this.#take(path, this.#of(path).slice(0, maxMessages));

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { DeadLetterAction } from '../../../shared/broker/broker.ts';
+import type { DeadLetterAction, ResubmitOptions } from '../../../shared/broker/broker.ts';
 import { parseDate } from './date-text.ts';
 import { deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
@@ -27,6 +27,7 @@ const deadLettersRequest = z.strictObject({ sequenceNumbers, ...deadLetterFields
 const deleteByNumberRequest = z.strictObject({ sequenceNumbers });
 const deleteOldRequest = z.strictObject({ maxMessages: countUpTo(DELETE_MAX), enqueuedBefore });
 const resubmitRequest = z.strictObject({ maxMessages: z.optional(countUpTo(RESUBMIT_MAX)) });
+const resubmitByNumberRequest = z.strictObject({ sequenceNumbers });
 const purgeRequest = z.strictObject({});
 
 /** The messages to dead-letter, and the reason, description and properties to set on them. */
@@ -56,9 +57,17 @@ export function parseDelete(body: Uint8Array): DeleteRequest {
     : checkRequest(deleteOldRequest, json);
 }
 
-/** Reads the most messages to resubmit, from `{"maxMessages":n}` or an empty body. Throws ArgumentError. */
-export function parseResubmit(body: Uint8Array): number {
-  return parseOptionalRequest(resubmitRequest, body).maxMessages ?? RESUBMIT_MAX;
+/**
+ * Reads which messages to resubmit, from `{"maxMessages":n}`, `{"sequenceNumbers":[…]}` or an empty body. Throws
+ * ArgumentError.
+ */
+export function parseResubmit(body: Uint8Array): ResubmitOptions {
+  const json = body.length === 0 ? {} : parseExactJson(body, 'The body');
+  if (isJsonObject(json) && 'sequenceNumbers' in json) {
+    const { sequenceNumbers: numbers } = checkRequest(resubmitByNumberRequest, json);
+    return { maxMessages: numbers.length, sequenceNumbers: numbers };
+  }
+  return { maxMessages: checkRequest(resubmitRequest, json).maxMessages ?? RESUBMIT_MAX };
 }
 
 /** Refuses fields in the body of a purge, which always empties the whole queue. Throws ArgumentError. */

@@ -221,7 +221,12 @@ export const SCHEMAS = {
       ),
     ],
   },
-  Resubmit: strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
+  Resubmit: {
+    oneOf: [
+      strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
+      strict({ sequenceNumbers }, ['sequenceNumbers']),
+    ],
+  },
   Purge: strict({}, []),
   SessionLock: {
     type: 'object',

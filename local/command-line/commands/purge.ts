@@ -3,9 +3,9 @@ import { countsOf, describe } from '../../client/management.ts';
 import { purge } from '../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
-import type { CommonOptions } from '../context.ts';
+import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
-import { EXIT, type Io, writeTo } from '../io.ts';
+import { EXIT, writeTo } from '../io.ts';
 import { linesOf } from '../lines.ts';
 import { messagesText } from '../table.ts';
 
@@ -25,7 +25,10 @@ export const runPurge: RunCommand<PurgeOptions> = async (io, [pathText = ''], op
   const counts = entity === undefined ? undefined : countsOf(entity);
   const messages = counts?.[path.subQueue] ?? 0;
   const about = counts?.isEstimate ? 'about ' : '';
-  if (!options.yes && !(await isConfirmed(io, path.text, `${about}${messagesText(messages)}`))) {
+  if (
+    !options.yes &&
+    !(await isConfirmed(context, path.text, `${about}${messagesText(messages)}`))
+  ) {
     await context.warn('Nothing was removed.');
     return EXIT.failed;
   }
@@ -37,8 +40,8 @@ export const runPurge: RunCommand<PurgeOptions> = async (io, [pathText = ''], op
   return EXIT.done;
 };
 
-async function isConfirmed(io: Io, path: string, messages: string): Promise<boolean> {
-  await writeTo(io.stderr, `This removes ${messages}. Type ${path} to go on: `);
-  for await (const { text } of linesOf(io.stdin)) return text === path;
+async function isConfirmed(context: Context, path: string, messages: string): Promise<boolean> {
+  await writeTo(context.io.stderr, `This removes ${messages}. Type ${path} to go on: `);
+  for await (const { text } of linesOf(context.input())) return text === path;
   return false;
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
-import { EXIT, type ExitCode, type Io } from '../io.ts';
+import { EXIT, type ExitCode } from '../io.ts';
 import { readChunks, readWhole } from '../lines.ts';
 import { sendLines } from '../send-lines.ts';
 import { messagesText } from '../table.ts';
@@ -48,7 +48,7 @@ export const runSend: RunCommand<SendOptions> = async (io, [pathText = '', bodyT
   const count = readCount(options.count ?? '1', '--count');
   const system = systemOf(options);
   const properties = (options.property ?? []).map(readProperty);
-  const body = bodyJson(await readBody(io, bodyText, options.file));
+  const body = bodyJson(await readBody(context, bodyText, options.file));
   const message = (number: number) => {
     const { MessageId: id } = system;
     const own =
@@ -135,7 +135,7 @@ function systemOf(options: SendOptions) {
 }
 
 async function readBody(
-  io: Io,
+  context: Context,
   text: string | undefined,
   file: string | undefined,
 ): Promise<Uint8Array> {
@@ -143,7 +143,7 @@ async function readBody(
     throw new UsageError('Give the body either as an argument or with --file.');
   }
   if (file !== undefined) return await readWhole(readChunks(file));
-  if (text === '-') return await readWhole(io.stdin);
+  if (text === '-') return await readWhole(context.input());
   if (text !== undefined) return Buffer.from(text);
   throw new UsageError(
     'No body is given: write it after the path, or name a --file, or write - to read the input.',

@@ -1,10 +1,11 @@
+import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
 import { countDone } from '../../domain/count-done.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
-import type { DeleteOptions } from '../broker.ts';
+import type { DeleteOptions, ResubmitOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireQueueOrSubscription, requireSendable } from '../entity-lookup.ts';
 import { tryForward } from '../routing/forward-pending.ts';
@@ -39,7 +40,7 @@ export async function deleteMessages(
 export async function resubmit(
   dependencies: BrokerDependencies,
   path: EntityPath,
-  maxMessages: number,
+  options: ResubmitOptions,
 ): Promise<number> {
   if (path.subQueue === 'main') {
     throw invalidOperation(
@@ -48,7 +49,7 @@ export async function resubmit(
   }
   const entity = await findReceivable(dependencies, path);
   requireSendable(entity);
-  const resubmitted = await countDone(resubmissions(dependencies, entity, path, maxMessages));
+  const resubmitted = await countDone(resubmissions(dependencies, entity, path, options));
   await tryForward(dependencies, entity, partitionNumbers(entity));
   return resubmitted;
 }
@@ -58,21 +59,33 @@ async function* resubmissions(
   { messages }: BrokerDependencies,
   entity: Receivable,
   { subQueue }: EntityPath,
-  maxMessages: number,
+  { maxMessages, sequenceNumbers }: ResubmitOptions,
 ): AsyncGenerator<number> {
   let left = maxMessages;
   for (const partition of partitionNumbers(entity)) {
     if (left <= 0) break;
+    const sequences = sequenceNumbers && sequencesIn(sequenceNumbers, partition);
+    if (sequences?.size === 0) continue;
     const { rules } = policyOf(entity, 'main', partition);
     const count = await messages.resubmit(
       logOf(entity, subQueue, partition),
       resubmittedTo(logOf(entity, 'main', partition)),
-      { maxMessages: left, timeToLiveMsMax: rules.defaultTimeToLiveMs },
+      {
+        maxMessages: left,
+        timeToLiveMsMax: rules.defaultTimeToLiveMs,
+        ...(sequences && { sequences }),
+      },
       policyOf(entity, subQueue, partition),
     );
     left -= count;
     yield count;
   }
+}
+
+/** The numbers within the log of a partition, of those that are there. */
+function sequencesIn(numbers: readonly bigint[], partition: number): ReadonlySet<bigint> {
+  const places = numbers.map(splitSequenceNumber).filter((place) => place.partition === partition);
+  return new Set(places.map(({ sequence }) => sequence));
 }
 
 /** The log to resubmit to. An entity that forwards and requires sessions stores the message outside of sessions. */

@@ -226,6 +226,8 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
 /** How to resubmit dead letters. */
 export interface ResubmitRequest {
   readonly maxMessages: number;
+  /** The only messages to move, by their numbers within the log; absent = the oldest. */
+  readonly sequences?: ReadonlySet<bigint>;
   /** The main queue's limit for the messages' own time to live, ms; absent = none. */
   readonly timeToLiveMsMax: number | undefined;
 }

@@ -39,14 +39,18 @@ async function* moves(
   context: StoreContext,
   from: Log,
   to: Log,
-  { maxMessages, timeToLiveMsMax }: ResubmitRequest,
+  { maxMessages, sequences, timeToLiveMsMax }: ResubmitRequest,
   policy: LogPolicy,
 ): AsyncGenerator<number> {
   let left = maxMessages;
+  const last = sequences && [...sequences].sort((a, b) => (a < b ? -1 : 1)).at(-1);
   for await (const blocks of readPages(context, from, PAGE_BLOCKS)) {
+    // The blocks are in the order of their first numbers.
+    const [first] = blocks;
+    if (last !== undefined && first !== undefined && first.sequence > last) return;
     const now = context.clock.now();
     const gone = new Map<Block, readonly number[]>();
-    for (const { block, slots: free } of inOrder(blocks, policy, now)) {
+    for (const { block, slots: free } of inOrder(blocks, policy, now, sequences)) {
       const slots = free.slice(0, left);
       const rest = without(block, gone.get(block) ?? []);
       const went = await resubmitSlots(context, from, to, { block: rest, slots, timeToLiveMsMax });
@@ -59,13 +63,14 @@ async function* moves(
 }
 
 /**
- * The free messages of blocks in order of their numbers. Blocks overlap if messages of one block were dead-lettered at
- * different times.
+ * The free messages of blocks, of those that `sequences` names, in order of their numbers. Blocks overlap if messages
+ * of one block were dead-lettered at different times.
  */
 function inOrder(
   blocks: readonly Block[],
   { rules }: LogPolicy,
   now: number,
+  sequences: ReadonlySet<bigint> | undefined,
 ): readonly { readonly block: Block; readonly slots: readonly number[] }[] {
   const chosen = blocks
     .flatMap((block) =>
@@ -75,6 +80,7 @@ function inOrder(
         sequence: block.sequence + BigInt(slot),
       })),
     )
+    .filter(({ sequence }) => sequences?.has(sequence) ?? true)
     .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
   const runs: { block: Block; slots: number[] }[] = [];
   for (const { block, slot } of chosen) {

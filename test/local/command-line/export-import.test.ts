@@ -201,6 +201,47 @@ test('a message that the service refuses is named by its line', async () => {
   );
 });
 
+test('an import into an entity that does not exist blames no line', async () => {
+  const { code, stderr } = await bus.run(['import', 'nobody'], { stdin: '{"Body":"1"}\n' });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /\nThe messaging entity 'nobody' could not be found\. \(MessagingEntityNotFound, /,
+  );
+});
+
+test('a message that no batch can carry is named, and the others are sent', async () => {
+  const queue = await bus.queue();
+  const lines = ['{"Body":"1"}', JSON.stringify({ Body: 'x'.repeat(300_000) })];
+  const { code, stderr } = await bus.run(['import', queue], { stdin: lines.join('\n') });
+  assert.equal(code, 2);
+  assert.match(stderr, /^Sent 1 message to .*\nLine 2 was refused\. .*\(MessageSizeExceeded, /);
+});
+
+test('the key of a queue is enough for its messages, and for nothing else', async () => {
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const rights = ['Send', 'Listen']
+    .map((right) => `<AccessRights>${right}</AccessRights>`)
+    .join('');
+  const rule = `<AuthorizationRule><ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights>${rights}</Rights><KeyName>own</KeyName><PrimaryKey>${key}</PrimaryKey><SecondaryKey>${key}</SecondaryKey></AuthorizationRule>`;
+  const queue = await bus.queue(`<AuthorizationRules>${rule}</AuthorizationRules>`);
+  const root = (await bus.environment()).DYNABUS_CONNECTION_STRING;
+  const own = root.replace(
+    /SharedAccessKeyName=.*/,
+    `SharedAccessKeyName=own;SharedAccessKey=${key};EntityPath=${queue};UseDevelopmentEmulator=true;`,
+  );
+  await bus.succeed(['send', queue, 'x', '--to', own]);
+  const exported = await bus.succeed(['export', queue, '--to', own]);
+  assert.equal(linesOf(exported).length, 1);
+  await bus.succeed(['import', queue, '--to', own], { stdin: exported });
+  await bus.succeed(['receive', queue, '--count', '2', '--to', own]);
+  for (const args of [['list'], ['purge', queue, '--yes'], ['resubmit', queue, '--all']]) {
+    const { code, stderr } = await bus.run([...args, '--to', own]);
+    assert.equal(code, 1);
+    assert.match(stderr, /Unauthenticated, tracking id/);
+  }
+});
+
 test('send --batch takes the lines of an export', async () => {
   const queue = await bus.queue();
   await bus.succeed(['send', queue, '--batch'], { stdin: `${FULL}\n${BINARY}\n` });

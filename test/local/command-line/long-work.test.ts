@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { commandLine } from '../../runner/built-server.ts';
 import { isMore } from '../../runner/more.ts';
-import { runProcess, sharedNamespace } from './run-command.ts';
+import { linesOf, runProcess, sharedNamespace } from './run-command.ts';
 
 /** Long work: many messages, its progress, and its end by Ctrl-C or a closed pipe. */
 
@@ -77,6 +77,24 @@ test('Ctrl-C ends a receive that waits, with 130', async () => {
   child.kill('SIGINT');
   const [code] = await once(child, 'exit');
   assert.equal(code, 130);
+});
+
+test('Ctrl-C ends an import that waits for its input, and says what was sent', async () => {
+  const queue = await bus.queue();
+  const child = spawn(process.execPath, [...commandLine(), 'import', queue], {
+    env: { ...process.env, ...(await bus.environment()) },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  child.stdin.write('{"Body":"x"}\n'.repeat(250));
+  child.stdin.write('{"Body":"251st"}\n');
+  for (let sent = 0; sent < 250; ) {
+    const messages = await bus.succeed(['peek', queue, '--all', '--json', '--quiet']);
+    sent = linesOf(messages).length;
+  }
+  child.kill('SIGINT');
+  const [[code], [errors]] = await Promise.all([once(child, 'exit'), once(child.stderr, 'data')]);
+  assert.equal(code, 130);
+  assert.ok(String(errors).startsWith(`Sent 250 messages to ${queue} before the error.\n`));
 });
 
 test('a closed pipe ends an export quietly', async () => {

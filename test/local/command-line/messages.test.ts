@@ -212,7 +212,22 @@ test('resubmit says how many stay, and --count takes the first ones', async () =
   await bus.succeed(['receive', `${queue}/$deadletterqueue`, '--mode', 'peek-lock']);
   const { code, stdout, stderr } = await bus.run(['resubmit', queue, '--all', '--json']);
   assert.deepEqual([code, JSON.parse(stdout)], [1, { resubmitted: 1, left: 1 }]);
-  assert.match(stderr, /^1 message not resubmitted: locked, /);
+  assert.match(stderr, /^1 message not resubmitted: not there, locked, /);
+});
+
+test('resubmit takes dead letters by their numbers', async () => {
+  const queue = await bus.queue();
+  await bus.succeed(['send', queue, 'x', '--message-id', 'm', '--count', '300']);
+  await bus.succeed(['receive', queue, '--count', '300', '--dead-letter']);
+  const even = Array.from({ length: 150 }, (_, i) => 2 * i + 2);
+  await bus.succeed(['resubmit', queue, '--sequence-numbers', even.join(',')]);
+  const back = messagesOf(await bus.succeed(['peek', queue, '--all', '--json']));
+  assert.deepEqual(
+    back.map(({ BrokerProperties: system }) => system.MessageId),
+    even.map((number) => `m-${number}`),
+  );
+  const again = await bus.run(['resubmit', queue, '--sequence-numbers', '2, 3', '--json']);
+  assert.deepEqual([again.code, JSON.parse(again.stdout)], [1, { resubmitted: 1, left: 1 }]);
 });
 
 test('purge asks on a terminal, and removes only after the path was typed', async () => {

@@ -17,6 +17,10 @@ const WRONG: Readonly<Record<string, { readonly args: readonly string[]; readonl
       args: ['snd', 'q'],
       says: /^Unknown command 'snd'\. Did you mean send\? See dynabus --help\.$/,
     },
+    'the help of an unknown command': {
+      args: ['help', 'snd'],
+      says: /^There is no command 'snd'\. See dynabus --help\.$/,
+    },
     'an unknown option': {
       args: ['send', 'q', '--cuont', '3'],
       says: /^Unknown option '--cuont'\. Did you mean --count\? See dynabus send --help\.$/,

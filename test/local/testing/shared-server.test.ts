@@ -85,10 +85,19 @@ test('a second server on one socket leaves the first alone', async (t) => {
 });
 
 test('a socket that cannot be made is explained', (t) => {
-  const { status, stderr } = runServer(join(temporaryDirectory(t), 'a'.repeat(200)));
+  const { status, stderr } = runServer(join(temporaryDirectory(t), 'missing', 'a.sock'));
   assert.equal(status, 1);
   assert.match(stderr, /^Tests cannot find their server by .+: .+\.$/m);
   assert.doesNotMatch(stderr, /^ {4}at /m);
+});
+
+test('a temporary directory whose path is too long for a socket is refused', (t) => {
+  const folder = join(temporaryDirectory(t), 'a'.repeat(100));
+  mkdirSync(folder);
+  const [command, args, options] = clientCommand(folder);
+  const { status, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /too long a path for a socket.+: set TMPDIR to a shorter one/);
 });
 
 test('a folder for sockets that others can enter is refused', async (t) => {

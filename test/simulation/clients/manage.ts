@@ -83,7 +83,7 @@ function deleteMessages(
 function resubmit(_client: Actor, { from, max }: ActionOf<'resubmit'>): Prepared {
   return {
     run: async (composition) => ({
-      removed: await broker(composition).resubmit(pathOf(from), max),
+      removed: await broker(composition).resubmit(pathOf(from), { maxMessages: max }),
     }),
     record: (result) => answerOr(result),
   };

@@ -45,8 +45,11 @@ test('#P1 messages of all partitions are completed, abandoned, deferred, dead-le
   assert.equal((await drain(broker)).length, PARTITIONS);
   const dead = await peekAll(broker, 'p/$deadletterqueue');
   assert.equal(dead.length, PARTITIONS);
+  const sequenceNumbers = dead.slice(0, 3).map(({ broker: { SequenceNumber } }) => SequenceNumber);
+  const named = await broker.post('p/$deadletterqueue', '$resubmit', { sequenceNumbers }, 200);
+  assert.deepEqual(named.json(), { resubmitted: 3 });
   const put = await broker.resubmit('p/$deadletterqueue');
-  assert.equal(put, PARTITIONS);
+  assert.equal(put, PARTITIONS - 3);
   const again = await drain(broker);
   assert.deepEqual(again.map(partitionOf).sort(), dead.map(partitionOf).sort());
 });

@@ -26,6 +26,11 @@ async function deadLetterAll(broker: TestBroker, sent: readonly string[]): Promi
   );
 }
 
+async function resubmitNumbers(broker: TestBroker, sequenceNumbers: readonly number[]) {
+  const answer = await broker.post(DEAD, '$resubmit', { sequenceNumbers }, 200);
+  return answer.json<{ resubmitted: number }>().resubmitted;
+}
+
 test('#C2 resubmitted dead letters are new messages of the main queue, in order', async (t) => {
   const broker = await startQueue(t);
   const message = { Body: 'a', BrokerProperties: { MessageId: 'm' }, UserProperties: { mine: 1 } };
@@ -54,6 +59,18 @@ test('a resubmission moves up to maxMessages dead letters, oldest first, and ski
   assert.equal(await broker.resubmit(DEAD), 2);
   assert.equal(await broker.complete(held), 200);
   assert.deepEqual(await broker.peek(DEAD), []);
+});
+
+test('a resubmission by number moves these dead letters only, and skips those that it cannot', async (t) => {
+  const broker = await startQueue(t);
+  await deadLetterAll(broker, named(100));
+  const held = await lock(broker, DEAD);
+  assert.equal(await resubmitNumbers(broker, [90, 1, 40, 4711]), 2);
+  assert.deepEqual(bodies(await broker.peek('q')), ['m39', 'm89']);
+  assert.equal((await broker.peek(DEAD)).length, 98);
+  assert.equal(await resubmitNumbers(broker, [90]), 0);
+  assert.equal(await broker.abandon(held), 200);
+  assert.equal(await resubmitNumbers(broker, [1]), 1);
 });
 
 test('the time to live of a dead letter starts again when it is resubmitted', async (t) => {
