@@ -12,7 +12,7 @@ export interface TestNamespace {
   readonly url: string;
   readonly clock: NamespaceClock;
   /**
-   * The messages of a queue, a subscription (`topic/subscriptions/name`) or its dead letters (`orders/$deadletterqueue`)
+   * The messages of a queue, a subscription (`topic/subscriptions/name`) or its dead letters (`…/$deadletterqueue`)
    * by sequence number: active, locked, deferred and scheduled ones. It changes nothing, as a peek. Rejects if the
    * entity does not exist, or holds more than 10,000 messages.
    */
