@@ -1,3 +1,5 @@
+import type { HttpAnswer } from './http-call.ts';
+
 /** The service has refused a request. Its message is the service's sentence. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
@@ -33,14 +35,14 @@ export class UnreachableError extends Error {
 }
 
 /** Reads a refusal from an answer, in JSON or XML. */
-export function refusalOf(status: number, headers: Headers, body: string): RefusalError {
-  const inBody = fromJson(body) ?? fromXml(body) ?? {};
+export function refusalOf({ status, header, text }: HttpAnswer): RefusalError {
+  const inBody = fromJson(text) ?? fromXml(text) ?? {};
   return new RefusalError({
     status,
-    code: headers.get('x-dynabus-error') ?? inBody.code ?? `HTTP ${status}`,
+    code: header('x-dynabus-error') ?? inBody.code ?? `HTTP ${status}`,
     message: inBody.message ?? `The service answered with the status ${status}.`,
     trackingId: inBody.trackingId,
-    isRetryable: headers.get('x-dynabus-retryable') === 'true' || status === 429,
+    isRetryable: header('x-dynabus-retryable') === 'true' || status === 429,
   });
 }
 
@@ -79,11 +81,10 @@ export function fieldOf(value: unknown, name: string): unknown {
 
 const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/;
 
-/** The error of a request that got no answer. `cause` is what `fetch` threw. */
+/** The error of a request that got no answer. `cause` is the error of the connection. */
 export function unreachable(address: string, cause: unknown): UnreachableError {
-  const inner = fieldOf(cause, 'cause') ?? cause;
-  const name = inner instanceof Error ? inner.name : 'unknown';
-  const code = String(fieldOf(inner, 'code') ?? name);
+  const name = cause instanceof Error ? cause.name : 'unknown';
+  const code = String(fieldOf(cause, 'code') ?? name);
   return new UnreachableError(`${reasonOf(address, code)} (${code})`, { cause });
 }
 

@@ -3,6 +3,7 @@ import { type ConnectionString, httpAddress } from '../../shared/auth/connection
 import { createSasToken } from '../../shared/auth/create-sas-token.ts';
 import { type RefusalError, refusalOf, unreachable } from './client-errors.ts';
 import { encodePath } from './entity-path.ts';
+import { type HttpAnswer, httpCall } from './http-call.ts';
 
 /** A request to a namespace. */
 export interface Call {
@@ -16,13 +17,6 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** How long the service may wait before it answers, in addition to the time of every request. */
   readonly waitMs?: number;
-}
-
-/** A successful answer. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
 }
 
 /** The life of a token, and how long before its end it is replaced. */
@@ -55,7 +49,7 @@ export class NamespaceClient {
    * Sends a request, again if the service is busy. Throws RefusalError for any answer that is no success, and
    * UnreachableError without an answer.
    */
-  async call(call: Call): Promise<Answer> {
+  async call(call: Call): Promise<HttpAnswer> {
     for (let tries = 1; ; tries++) {
       const { answer, refusal } = await this.#once(call);
       if (answer !== undefined) return answer;
@@ -69,22 +63,20 @@ export class NamespaceClient {
   async #once(
     call: Call,
   ): Promise<
-    | { readonly answer: Answer; readonly refusal?: never }
+    | { readonly answer: HttpAnswer; readonly refusal?: never }
     | { readonly answer?: never; readonly refusal: RefusalError }
   > {
     const { method, headers, body, signal, waitMs = 0 } = call;
-    const limit = AbortSignal.timeout(ANSWER_MS_MAX + waitMs);
     try {
-      const response = await fetch(this.#urlOf(call), {
+      const answer = await httpCall({
         method,
+        url: this.#urlOf(call),
         headers: { Accept: 'application/json', Authorization: this.#authorization(), ...headers },
-        redirect: 'error',
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-        ...(body === undefined ? {} : { body }),
+        body,
+        timeoutMs: ANSWER_MS_MAX + waitMs,
+        signal,
       });
-      const text = await response.text();
-      if (!response.ok) return { refusal: refusalOf(response.status, response.headers, text) };
-      return { answer: { status: response.status, headers: response.headers, text } };
+      return isSuccess(answer) ? { answer } : { refusal: refusalOf(answer) };
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       throw unreachable(this.address, cause);
@@ -109,4 +101,8 @@ export class NamespaceClient {
     }
     return this.#token.text;
   }
+}
+
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
 }

@@ -134,6 +134,12 @@ test('messages of an entity that does not exist is refused', async () => {
   await assert.rejects(messages('/orders/'), /is no path of an entity/);
 });
 
+test('the API needs no fetch, which environments of tests replace', async (t) => {
+  t.mock.method(globalThis, 'fetch', () => assert.fail('fetch is called'));
+  const { clock } = await started({ queues: ['orders'] });
+  assert.ok((await clock.now()) instanceof Date);
+});
+
 test('after stop the namespace is empty, and dispose stops it', async () => {
   const bus = await startNamespace({ queues: ['orders'] });
   await bus[Symbol.asyncDispose]();
