@@ -4,7 +4,7 @@ import type { ProcessErrorArgs, ServiceBusClient } from '@azure/service-bus';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { type LocalNamespaces, startLocalNamespaces } from '../../local/local-namespaces.ts';
 import { RawAmqp } from '../../support/raw-amqp.ts';
-import { dataOf, RawSession, sourceOf } from '../../support/raw-session.ts';
+import { dataMessage, dataOf, RawSession, sourceOf, targetOf } from '../../support/raw-session.ts';
 import { ROOT_KEY } from '../../support/start-broker.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
 import { VERSION_IN_FULL } from '../versions.ts';
@@ -123,6 +123,21 @@ describe('several namespaces over AMQP', () => {
     const { json } = await local.of().control('GET', '$namespaces');
     const names = (json as readonly { readonly name: string }[]).map(({ name }) => name);
     assert.ok(!names.includes(stranger.name ?? ''));
+  });
+
+  test('SASL PLAIN with a rule of an entity that may only send reaches its namespace', async (t) => {
+    const namespace = local.fresh();
+    const rule = { keyName: 'sendOnly', primaryKey: ENTITY_KEY, secondaryKey: ENTITY_KEY };
+    await administrationOf(namespace.connectionString()).createQueue('q', {
+      authorizationRules: [{ ...rule, claimType: 'SharedAccessKey', accessRights: ['Send'] }],
+    });
+    const plain = session(
+      t,
+      RawAmqp.authenticated(local.port, namespace.ruleName('sendOnly'), ENTITY_KEY),
+    );
+    const handle = await plain.sender(targetOf('q'));
+    assert.equal((await plain.send(handle, dataMessage('by raw')))?.kind, 'accepted');
+    assert.equal(await namespace.take('q'), 'by raw');
   });
 
   for (const [what, keyName, key] of [
