@@ -54,8 +54,9 @@ export async function openReceiver(
   node: EntityNode,
   onAuthorized: OnAuthorized,
 ): Promise<void> {
-  const { dependencies, authorization } = context;
-  await authorization.require(node.pathname, node.path, ['Listen'], onAuthorized);
+  await context.authorization.require(node.pathname, node.path, ['Listen'], onAuthorized);
+  // Only now, since the right may have bound the connection to a namespace.
+  const { dependencies } = context;
   const entity = await dependencies.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
   if (entity.description.kind === 'topic') {

@@ -25,11 +25,13 @@ export async function openSender(
   node: EntityNode,
   onAuthorized: OnAuthorized,
 ): Promise<void> {
-  const { dependencies, authorization, shutdown, transactions } = context;
+  const { authorization, shutdown, transactions } = context;
   await authorization.require(node.pathname, node.path, ['Send'], onAuthorized);
   const address = textOf(fieldsOf(link.attach.properties).get(DESTINATION));
   const { path, pathname } = address === undefined ? node : entityAt(address);
   if (address !== undefined) await authorization.require(pathname, path, ['Send'], onAuthorized);
+  // Only now, since the right may have bound the connection to a namespace.
+  const { dependencies } = context;
   const entity = await dependencies.entities.find(path.key);
   if (entity === undefined) throw entityNotFound(path.name);
   if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {

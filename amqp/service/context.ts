@@ -14,6 +14,7 @@ import type { Shutdown } from './shutdown.ts';
 
 /** State and services that the links of one connection share. */
 export interface ClientContext extends ProcessTurns {
+  /** Those of the connection's namespace, which its first right decides: read them after a right was required. */
   readonly dependencies: AmqpDependencies;
   readonly authorization: Authorization;
   readonly sessions: HeldSessions;

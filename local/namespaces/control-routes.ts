@@ -22,6 +22,7 @@ const STATUS: Partial<Record<BrokerErrorCode, 401 | 403 | 409 | 503 | 504>> = {
   QuotaExceeded: 403,
   InvalidOperation: 409,
   ConflictInProgress: 409,
+  MessagingEntityAlreadyExists: 409,
   ServiceBusy: 503,
   ServiceTimeout: 504,
 };

@@ -21,7 +21,7 @@ export function routeByToken(namespaces: Namespaces): WebApp {
   };
 }
 
-/** Undefined for a name that no namespace can have, too: the default one refuses it, in the form that clients expect. */
+/** Undefined for a name that no namespace can have, too: the default one refuses it as clients expect it. */
 function nameFor(request: Request): string | undefined {
   try {
     return namespaceOfToken(request);

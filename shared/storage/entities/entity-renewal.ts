@@ -10,7 +10,7 @@ import { splitSubscriptionKey, subscriptionsOf, topLevelKey } from '../schema/en
 import { changedMeanwhile } from './entity-changes.ts';
 import { headerKeys, idleChecks, newEntity, newHeaders } from './entity-document.ts';
 import { topicListPut, topicListRemoval } from './entity-lists.ts';
-import { tombstonePut } from './entity-removal.ts';
+import { ANY_TIME, headerRemovalOf, tombstonePut } from './entity-removal.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import type { DynamoRuleStore } from './rule-store.ts';
 
@@ -63,10 +63,11 @@ export class EntityRenewal {
 
   /**
    * Renews a queue or topic, or creates it if there is none. A send that runs at the same time ends in the old entity
-   * or in the new one, and is refused by neither. Throws ConflictInProgress if others keep changing the entity.
+   * or, since the headers of that one are gone, tries the new one. Throws ConflictInProgress if others keep changing
+   * the entity.
    */
   async renew(declared: DeclaredEntity, now: number): Promise<void> {
-    const { entities, messages } = this.#dependencies;
+    const { entities } = this.#dependencies;
     const renewed = this.#newEntity(declared, now, undefined, declared.subscriptions.length > 0);
     // Nobody finds them before the topic is there.
     for (const one of declared.subscriptions) await this.#createSubscription(one, renewed, now);
@@ -75,8 +76,6 @@ export class EntityRenewal {
       const replace = () => this.#replace(current, renewed, now);
       if (!(await entities.changes.everywhere(declared.key, replace))) continue;
       for (const { key } of [...declared.subscriptions, declared]) entities.forget(key);
-      // The sends under way have ended by now, or will be refused.
-      if (current !== undefined) await messages.deleteMany(headerKeys(current));
       return;
     }
     throw changedMeanwhile(renewed);
@@ -112,7 +111,7 @@ export class EntityRenewal {
     const { documents, messages, namespace, entities, dueWork } = this.#dependencies;
     const writes = [
       putInPlace(documents.name, namespace, current, renewed),
-      ...(current === undefined ? [] : removed(documents.name, namespace, current, now)),
+      ...(current === undefined ? [] : this.#removalOf(current, now)),
       ...newHeaders(messages.name, renewed),
       ...topicListPut(documents.name, namespace, renewed),
       ...(current !== undefined && renewed.description.kind !== 'topic'
@@ -122,6 +121,17 @@ export class EntityRenewal {
     ];
     const isThere = async () => (await entities.read(renewed.key))?.id === renewed.id;
     return await entities.changes.commit(writes, isThere);
+  }
+
+  /** The writes that end the old entity; its document is replaced. */
+  #removalOf(entity: Entity, now: number): readonly DocumentWrite[] {
+    const { documents, messages, namespace } = this.#dependencies;
+    const headers = headerKeys(entity);
+    const tombstone = { name: entity.id, removedAt: now, entity, partitions: headers.length };
+    return [
+      ...headers.map((key) => headerRemovalOf(messages.name, key, ANY_TIME)),
+      tombstonePut(documents.name, namespace, tombstone),
+    ];
   }
 }
 
@@ -147,9 +157,4 @@ function putInPlace(
       ExpressionAttributeValues: { ':id': current.id, ':generations': current.generations },
     },
   };
-}
-
-function removed(table: string, namespace: string, entity: Entity, now: number): DocumentWrite[] {
-  const partitions = headerKeys(entity).length;
-  return [tombstonePut(table, namespace, { name: entity.id, removedAt: now, entity, partitions })];
 }

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { Namespaces } from '../../local/namespaces/namespaces.ts';
+import { LOCAL_TABLES } from '../../local/tables.ts';
+import { processResources } from '../../shared/app/compose-dependencies.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { documentClientOf } from '../../shared/storage/dynamodb/document-table.ts';
+import { engineClient, ROOT_KEY } from '../support/start-broker.ts';
+import { until } from './cli.ts';
+import { startLocalNamespaces } from './local-namespaces.ts';
+
+test('visits of namespaces that do not run are bounded, and leave nothing behind', async (t) => {
+  const client = engineClient();
+  const namespaces = new Namespaces({
+    client,
+    documentClient: documentClientOf(client),
+    tables: LOCAL_TABLES,
+    process: processResources(),
+    tier: 'Standard',
+    rootKey: ROOT_KEY,
+    reportError: assert.ifError,
+  });
+  t.after(async () => {
+    await namespaces.close();
+    client.destroy();
+  });
+  const visits = Array.from({ length: BUDGETS.localServer.namespacesVisited }, (_, i) =>
+    namespaces.enter(`v${i}`),
+  );
+  assert.throws(() => namespaces.enter('more'), { code: 'ServiceBusy' });
+  assert.equal(namespaces.enter('v0').namespace, visits[0]?.namespace);
+  assert.equal(namespaces.enter('dynabus').namespace, namespaces.own);
+  for (const { end } of visits.slice(1)) end();
+  assert.notEqual(namespaces.enter('v1').namespace, visits[1]?.namespace);
+  assert.deepEqual([...namespaces.running], [namespaces.own]);
+});
+
+test('a deleted namespace leaves no messages in storage', async (t) => {
+  const local = await startLocalNamespaces({ t });
+  const namespace = local.fresh();
+  const { status } = await namespace.control('PUT', '$config', [
+    ['q', { kind: 'queue' }],
+    ['topic', { kind: 'topic' }],
+    ['topic/subscriptions/s', { kind: 'subscription' }],
+  ]);
+  assert.equal(status, 200);
+  const mark = `${namespace.name}-${'x'.repeat(50)}`;
+  for (const path of ['q', 'topic']) await namespace.send(path, mark, { Label: mark });
+  const engine = engineClient();
+  t.after(() => engine.destroy());
+  const items = async () => {
+    const found: string[] = [];
+    for (const TableName of Object.values(LOCAL_TABLES)) {
+      const { Items = [] } = await engine.send(new ScanCommand({ TableName }));
+      found.push(...Items.map((item) => textOf(item)));
+    }
+    return found.filter((item) => item.includes(namespace.name ?? ''));
+  };
+  assert.ok((await items()).some((item) => item.includes(mark)));
+  assert.equal((await namespace.control('DELETE', '$namespace')).status, 204);
+  let left: readonly string[] = [];
+  const look = async () => {
+    left = await items();
+  };
+  await look();
+  await until('the messages are gone', () => {
+    void look();
+    return !left.some((item) => item.includes(mark) || item.includes('/graves'));
+  });
+  assert.ok(left.length <= 4, left.join('\n'));
+  assert.deepEqual(local.faults, []);
+});
+
+/** An item as text; bytes as the characters that they are. */
+function textOf(item: object): string {
+  return JSON.stringify(item, (_, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+  );
+}
