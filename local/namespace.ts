@@ -13,7 +13,7 @@ import { listenOnDefaultPorts } from './default-ports.ts';
 import { createDynamoClient } from './engine/dynamo-client.ts';
 import type { Engine } from './engine/engine.ts';
 import { engineAddress } from './engine/engine-address.ts';
-import type { ConfigPort } from './namespaces/config-port.ts';
+import type { ApplyConfig, ConfigPort } from './namespaces/config-port.ts';
 import { withControlRoutes } from './namespaces/control-routes.ts';
 import { Namespaces } from './namespaces/namespaces.ts';
 import { routeByToken } from './namespaces/route-by-token.ts';
@@ -32,9 +32,9 @@ export interface LocalNamespace {
   readonly url: string;
   /**
    * Applies a configuration to the default namespace, as `PUT /$config` does, and remembers it for `POST /$reset`.
-   * Throws what `config.apply` throws.
+   * Throws what `apply` throws.
    */
-  configure(body: unknown): Promise<void>;
+  configure(apply: ApplyConfig): Promise<void>;
   /** Deletes a namespace other than the default one, if it runs. Throws what the deletion of entities throws. */
   remove(name: string): Promise<void>;
   /** Stops accepting connections and lets requests finish. Does not stop the engine. */
@@ -136,7 +136,7 @@ export async function serveNamespace(
   return {
     url: server.url,
     remove: (name) => namespaces.remove(name),
-    configure: (body) => namespaces.own.configure((management) => config.apply(management, body)),
+    configure: (apply) => namespaces.own.configure(apply),
     stop: async () => {
       // First no new requests; then waiting receives end, and all other requests finish.
       defaults?.close();

@@ -1,31 +1,29 @@
 import type { Management } from '../../shared/broker/management/management.ts';
 import { applyConfig } from '../config/apply.ts';
 import { ConfigError } from '../config/config-error.ts';
+import type { NamespaceConfig } from '../config/namespace-config.ts';
 import { parseAnyConfig } from '../config/parse.ts';
 
-/** Creates the entities that a configuration describes. */
+/** Creates the entities of a configuration in a namespace. Throws an error that `isRefusal` knows if it cannot. */
+export type ApplyConfig = (management: Management) => Promise<void>;
+
+/** Reads the configurations that clients send. */
 export interface ConfigPort {
-  /** Throws an error that `isRefusal` knows if the body describes no entities. */
-  readonly apply: (management: Management, body: unknown) => Promise<void>;
+  /** Reads a parsed JSON document. Throws an error that `isRefusal` knows if it describes no entities. */
+  readonly parse: (body: unknown) => ApplyConfig;
   /** Whether an error tells the user what is wrong with the configuration. */
   readonly isRefusal: (error: unknown) => boolean;
 }
 
-/** For a server that reads no configurations. */
-export const NO_CONFIG: ConfigPort = {
-  apply: async () => {
-    throw new UnreadConfig('This server reads no configurations. Create the entities one by one.');
-  },
-  isRefusal: (error) => error instanceof UnreadConfig,
-};
-
-class UnreadConfig extends Error {
-  override readonly name = 'UnreadConfig';
-}
-
-export const READ_CONFIG: ConfigPort = {
-  apply: async (management, body) => {
-    await applyConfig(management, (body as any).entities ? (body as any) : parseAnyConfig(body));
-  },
+/** Reads configurations in the format of the vendor's emulator, and in the short form. */
+export const CONFIG: ConfigPort = {
+  parse: (body) => applying(parseAnyConfig(body)),
   isRefusal: (error) => error instanceof ConfigError,
 };
+
+/** Applies a configuration that was read already. */
+export function applying(config: NamespaceConfig): ApplyConfig {
+  return async (management) => {
+    await applyConfig(management, config);
+  };
+}

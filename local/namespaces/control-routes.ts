@@ -111,7 +111,7 @@ function controlRoutes<Namespace extends ControlledNamespace>(
     async (c) => {
       const body = await jsonOf(c);
       if (body === undefined) return c.json({ error: 'The body is not JSON.' }, 400);
-      await c.get('namespace').configure((management) => config.apply(management, body));
+      await c.get('namespace').configure(config.parse(body));
       return c.json(summary(c.get('namespace')));
     },
   );

@@ -8,6 +8,7 @@ import type {
   DeclaredEntity,
   DeclaredSubscription,
 } from '../../shared/storage/entities/entity-renewal.ts';
+import type { ApplyConfig } from './config-port.ts';
 
 /** The operations that declare the entity which their first argument names. */
 const DECLARING: ReadonlySet<string | symbol> = new Set(['create', 'update']);
@@ -27,10 +28,7 @@ export class DeclaredEntities {
    * the entity exists already. What earlier configurations declared stays declared. Throws what `apply` throws; then
    * nothing more is declared.
    */
-  async declare(
-    management: Management,
-    apply: (management: Management) => Promise<void>,
-  ): Promise<void> {
+  async declare(management: Management, apply: ApplyConfig): Promise<void> {
     const paths: string[] = [];
     const note = (path: string) => paths.push(path);
     const rules = noting(management.rules, note);

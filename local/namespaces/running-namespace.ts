@@ -6,13 +6,13 @@ import type { ProcessResources } from '../../shared/app/compose-dependencies.ts'
 import { composeRenewal } from '../../shared/app/compose-renewal.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
-import type { Management } from '../../shared/broker/management/management.ts';
 import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
 import { tombstonesCollection } from '../../shared/storage/schema/entity-keys.ts';
 import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { MovableClock } from '../movable-clock.ts';
 import { type Sweeping, startSweeping } from '../sweeping.ts';
+import type { ApplyConfig } from './config-port.ts';
 import { DeclaredEntities } from './declared-entities.ts';
 import { deleteEntities, resetEntities } from './empty-namespace.ts';
 import { tokenParserOf } from './key-name.ts';
@@ -107,7 +107,7 @@ export class RunningNamespace {
    * Applies a configuration, and remembers what it declares for `reset`. Throws what `apply` throws, and ServiceBusy
    * if the namespace was deleted meanwhile.
    */
-  async configure(apply: (management: Management) => Promise<void>): Promise<void> {
+  async configure(apply: ApplyConfig): Promise<void> {
     await this.#change(() => this.#declared.declare(this.composition.management, apply));
   }
 

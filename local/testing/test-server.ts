@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { localAdmission } from '../local-admission.ts';
 import { serveNamespace } from '../namespace.ts';
-import { READ_CONFIG } from '../namespaces/config-port.ts';
+import { CONFIG } from '../namespaces/config-port.ts';
 import { StartupError } from '../startup-error.ts';
 import { Clients } from './clients.ts';
 
@@ -92,7 +92,7 @@ async function serve(control: Server): Promise<void> {
       certificate: undefined,
       rootKey: key,
       admission: localAdmission(options),
-      config: READ_CONFIG,
+      config: CONFIG,
       say: () => {},
       warn: say,
       reportError: (error) => say(String(error)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MovableClock } from '../../local/movable-clock.ts';
-import { NO_CONFIG } from '../../local/namespaces/config-port.ts';
+import { CONFIG } from '../../local/namespaces/config-port.ts';
 import { withControlRoutes } from '../../local/namespaces/control-routes.ts';
 import { startSweeping } from '../../local/sweeping.ts';
 
@@ -125,7 +125,7 @@ function clockApp(afterMove: () => Promise<void> = async () => {}) {
         delete: unexpected,
       },
       authorize: async () => undefined,
-      config: NO_CONFIG,
+      config: CONFIG,
       reportError: throwError,
     },
   );

@@ -183,9 +183,11 @@ export async function startLocalNamespaces({
 
 /** The configuration that these tests use: settings of entities by path, in the order of their creation. */
 export const TEST_CONFIG: ConfigPort = {
-  apply: async (management, body) => {
+  parse: (body) => {
     if (!Array.isArray(body)) throw new RangeError('The configuration must be a list.');
-    for (const [path, settings] of body) await management.create(path, settings);
+    return async (management) => {
+      for (const [path, settings] of body) await management.create(path, settings);
+    };
   },
   isRefusal: (error) => error instanceof RangeError,
 };

@@ -7,7 +7,7 @@ import { type Engine, startEngine } from '../../engine/engine.ts';
 import { engineAddress } from '../../engine/engine-address.ts';
 import { probeEngine, untilEngineAnswers } from '../../engine/engine-wait.ts';
 import { localAdmission } from '../../local-admission.ts';
-import { READ_CONFIG } from '../../namespaces/config-port.ts';
+import { applying, CONFIG } from '../../namespaces/config-port.ts';
 import { type Options, readOptions, type WrittenOptions } from '../../options.ts';
 import { type Readiness, type ReadyFile, readyFile } from '../../ready-file.ts';
 import { chooseRootKey, ROOT_KEY_NAME } from '../../root-key.ts';
@@ -45,13 +45,13 @@ export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
       ...options,
       rootKey: start.rootKey,
       admission,
-      config: READ_CONFIG,
+      config: CONFIG,
       say,
       warn,
       reportError: warn,
     });
     if (config !== undefined) {
-      await namespace.configure(config);
+      await namespace.configure(applying(config));
       say(`Entities of ${options.config} are ready`);
     }
     return namespace;
