@@ -5,6 +5,7 @@ import type { Composition } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
 import { processResources } from '../shared/app/compose-dependencies.ts';
+import { LEASE_MS } from '../shared/app/leases.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { documentClientOf } from '../shared/storage/dynamodb/document-table.ts';
 import { obtainCertificate } from './certificate.ts';
@@ -49,6 +50,8 @@ export interface NamespaceOptions
   readonly admission: Admission;
   /** Reads the configurations of `PUT /$config`. */
   readonly config: ConfigPort;
+  /** How long an entity may be used after it was read, ms; default: `LEASE_MS.local`. */
+  readonly leaseMs?: number;
   /** Receives a line for each step of the start. */
   readonly say: (step: string) => void;
   /** Receives a sentence about something that the user can correct. */
@@ -88,7 +91,7 @@ export async function serveNamespace(
   options: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const { host, port, tier, certificate: file, rootKey, say, reportError } = options;
-  const { admission, allowedOrigins, config, warn } = options;
+  const { admission, allowedOrigins, config, warn, leaseMs = LEASE_MS.local } = options;
   const client = createDynamoClient(engine.endpoint, {
     commitsLate: engine.commitsLate,
     lastError: () => engine.lastError(),
@@ -103,6 +106,7 @@ export async function serveNamespace(
     tables: LOCAL_TABLES,
     process: processResources(),
     tier,
+    leaseMs,
     rootKey,
     reportError,
   });

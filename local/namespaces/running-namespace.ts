@@ -4,7 +4,6 @@ import type { AmqpDependencies } from '../../amqp/service/dependencies.ts';
 import { type Composition, compose } from '../../lambdas/http/compose.ts';
 import type { ProcessResources } from '../../shared/app/compose-dependencies.ts';
 import { composeRenewal } from '../../shared/app/compose-renewal.ts';
-import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
@@ -33,6 +32,7 @@ export interface SharedSettings {
   readonly tables: TableNames;
   readonly process: ProcessResources;
   readonly tier: Tier;
+  readonly leaseMs: number;
   /** The key of RootManageSharedAccessKey of every namespace. */
   readonly rootKey: string;
   readonly reportError: (error: unknown) => void;
@@ -69,7 +69,6 @@ export class RunningNamespace {
       // Clients make tokens by the machine's clock: a move of the other clock must not expire them.
       tokenClock: { now: () => Date.now() },
       random: realRandom,
-      leaseMs: LEASE_MS.local,
       receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,
       parseToken: tokenParserOf(name),
       onAuthorized,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { localAdmission } from '../local-admission.ts';
 import { serveNamespace } from '../namespace.ts';
@@ -90,6 +91,7 @@ async function serve(control: Server): Promise<void> {
       port: 0,
       tier: 'Standard',
       certificate: undefined,
+      leaseMs: LEASE_MS.testRun,
       rootKey: key,
       admission: localAdmission(options),
       config: CONFIG,

@@ -8,6 +8,8 @@ export const LEASE_MS = {
   deployed: 2000,
   /** Reads are free, and tests create and purge entities all the time. */
   local: 50,
+  /** Each test makes entities, and resets them, which waits for the end of leases; it sends few messages. */
+  testRun: 5,
 } as const;
 
 /**

@@ -4,6 +4,7 @@ import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { Namespaces } from '../../local/namespaces/namespaces.ts';
 import { LOCAL_TABLES } from '../../local/tables.ts';
 import { processResources } from '../../shared/app/compose-dependencies.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { documentClientOf } from '../../shared/storage/dynamodb/document-table.ts';
 import { engineClient, ROOT_KEY } from '../support/start-broker.ts';
@@ -18,6 +19,7 @@ test('visits of namespaces that do not run are bounded, and leave nothing behind
     tables: LOCAL_TABLES,
     process: processResources(),
     tier: 'Standard',
+    leaseMs: LEASE_MS.local,
     rootKey: ROOT_KEY,
     reportError: assert.ifError,
   });
