@@ -22,13 +22,16 @@ interface Launcher {
 
 type Self = Pick<NodeJS.Process, 'pid' | 'ppid' | 'env'>;
 
+/** The command `dynabus` in a script, and no path or other word that contains its name. */
+const COMMAND = /(?<![\w./-])dynabus(?![\w./-])/;
+
 /**
- * Finds the npm that runs this process as its script `start`; `gone` = it has ended already. Undefined for a
- * server that was started without npm or by `setsid`: such a server may outlive its parent.
+ * Finds the npm that runs this process by `npx dynabus`, by a script that calls `dynabus`, or as the script `start` of
+ * this repository; `gone` = it has ended already. Undefined for a server that was started without npm or by `setsid`:
+ * such a server may outlive its parent.
  */
 export function findLauncher(self: Self, find: FindProcess): Launcher | 'gone' | undefined {
-  const { npm_lifecycle_event: script, npm_package_name: name } = self.env;
-  if (script !== 'start' || name !== 'dynabus') return undefined;
+  if (!isLaunchedByNpm(self.env)) return undefined;
   const session = find(self.pid)?.session;
   if (session === self.pid) return undefined;
   // A process whose parent has ended gets a new parent, from another session.
@@ -41,6 +44,11 @@ export function findLauncher(self: Self, find: FindProcess): Launcher | 'gone' |
   const above = find(parent);
   if (above?.arguments[1] !== '-c') return { parent };
   return isElsewhere(above.parent) ? 'gone' : { parent, aboveShell: above.parent };
+}
+
+function isLaunchedByNpm(env: Self['env']): boolean {
+  const { npm_lifecycle_event: script, npm_package_name: name, npm_lifecycle_script: line } = env;
+  return (script === 'start' && name === 'dynabus') || COMMAND.test(line ?? '');
 }
 
 /**

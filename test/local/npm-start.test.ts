@@ -263,9 +263,23 @@ test('the server notices an npm that ended before the server looked for it', () 
   assert.equal(findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, findOrphan), 'gone');
 });
 
+test('the server watches npx, and npm where it runs a script that calls dynabus', () => {
+  for (const line of ["'dynabus'", 'dynabus start --port 0', 'PORT=1 dynabus start & jest']) {
+    const env = {
+      npm_lifecycle_event: 'npx',
+      npm_package_name: 'shop',
+      npm_lifecycle_script: line,
+    };
+    const launcher = findLauncher({ pid: 40, ppid: 30, env }, find);
+    assert.deepEqual(launcher, { parent: 30, aboveShell: 20 }, line);
+  }
+});
+
 test('the server watches only the npm that runs its script', () => {
   const servers = [
     { env: {} },
+    { env: { npm_lifecycle_event: 'test', npm_lifecycle_script: 'node ../dynabus/test.js' } },
+    { env: { npm_lifecycle_event: 'test', npm_lifecycle_script: 'my-dynabus start' } },
     { env: { ...BY_NPM, npm_lifecycle_event: 'test' } },
     { env: { ...BY_NPM, npm_package_name: 'shop' } },
   ];

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { descendants, untilEnded } from '../local/cli.ts';
 import { isMore } from '../runner/more.ts';
 import { type Ended, Project } from './project.ts';
 
@@ -103,5 +104,18 @@ if (isMore()) {
       assert.match(errors, /\.\n$/);
       assert.doesNotMatch(errors, /^ {4}at /m);
     }
+  });
+
+  test('a server that npx has started ends with npx', async () => {
+    const npx = project.start(['npx', 'dynabus', 'start', '--port', '0', '--engine', 'dynoxide']);
+    let output = '';
+    for await (const text of npx.stdout.setEncoding('utf8')) {
+      output += text;
+      if (output.includes('Connection string')) break;
+    }
+    const below = descendants(npx.pid);
+    assert.ok(below.length >= 3, output);
+    npx.kill('SIGTERM');
+    await untilEnded(below);
   });
 }
