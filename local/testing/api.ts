@@ -1,5 +1,10 @@
 import type { Duration } from '../config/description.ts';
 
+/** The content of a configuration file of the vendor's emulator, as JSON; checked when the namespace starts. */
+export interface EmulatorConfiguration {
+  readonly UserConfig: unknown;
+}
+
 /** A namespace of a test's own, with its own entities, messages and clock. */
 export interface TestNamespace {
   /** The name of the namespace, a part of the connection strings. */
@@ -13,8 +18,9 @@ export interface TestNamespace {
   readonly clock: NamespaceClock;
   /**
    * The messages of a queue, a subscription (`topic/subscriptions/name`) or its dead letters (`…/$deadletterqueue`)
-   * by sequence number: active, locked, deferred and scheduled ones. It changes nothing, as a peek. Rejects if the
-   * entity does not exist, or holds more than 10,000 messages.
+   * by sequence number: active, locked, deferred and scheduled ones. Of an entity with sessions it shows the sessions
+   * that have active messages, one after the other. It changes nothing, as a peek. Rejects if the entity does not
+   * exist, or holds more than 10,000 messages.
    */
   messages(path: string): Promise<readonly TestMessage[]>;
   /**

@@ -7,7 +7,7 @@ import { readPath } from '../client/entity-path.ts';
 import { NamespaceClient } from '../client/namespace-client.ts';
 import { readAll } from '../client/read-all.ts';
 import type { Duration, NamespaceDescription } from '../config/description.ts';
-import type { NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+import type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace } from './api.ts';
 import { milliseconds } from './milliseconds.ts';
 import { serverProgram } from './server-program.ts';
 import { sharedServer } from './shared-server.ts';
@@ -25,7 +25,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
  * engine can run here.
  */
 export async function startNamespace(
-  description: NamespaceDescription = {},
+  description: NamespaceDescription | EmulatorConfiguration = {},
 ): Promise<TestNamespace> {
   const { address, owns } = await sharedServer(serverProgram());
   const name = `test-${randomBytes(NAME_BYTES).toString('hex')}`;
@@ -62,7 +62,7 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     return this;
   }
 
-  async declare(description: NamespaceDescription): Promise<void> {
+  async declare(description: NamespaceDescription | EmulatorConfiguration): Promise<void> {
     await this.#change('PUT', '$config', description);
   }
 

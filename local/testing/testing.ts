@@ -7,5 +7,5 @@ export type {
   SubscriptionDescription,
   TopicDescription,
 } from '../config/description.ts';
-export type { NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+export type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace } from './api.ts';
 export { startNamespace } from './start-namespace.ts';

@@ -134,6 +134,17 @@ test('messages of an entity that does not exist is refused', async () => {
   await assert.rejects(messages('/orders/'), /is no path of an entity/);
 });
 
+test('a configuration of the emulator works in place of a description, and sessions are shown', async () => {
+  const Queues = [{ Name: 'invoices', Properties: { RequiresSession: true } }];
+  const { client, messages } = bound(
+    await started({ UserConfig: { Namespaces: [{ Name: 'sbemulatorns', Queues }] } }),
+  );
+  const sender = client.createSender('invoices');
+  await sender.sendMessages(['a', 'b', 'a'].map((sessionId) => ({ body: sessionId, sessionId })));
+  const shown = (await messages('invoices')).map(({ sessionId }) => sessionId);
+  assert.deepEqual(shown.sort(), ['a', 'a', 'b']);
+});
+
 test('the API needs no fetch, which environments of tests replace', async (t) => {
   t.mock.method(globalThis, 'fetch', () => assert.fail('fetch is called'));
   const { clock } = await started({ queues: ['orders'] });
