@@ -1,5 +1,5 @@
 import type { Management } from '../../shared/broker/management/management.ts';
-import { applyConfig } from '../config/apply.ts';
+import { applyConfig } from '../config/apply/apply-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { parseAnyConfig } from '../config/parse.ts';
 
@@ -23,9 +23,10 @@ class UnreadConfig extends Error {
   override readonly name = 'UnreadConfig';
 }
 
+/** Reads the format of the vendor's emulator and the short form. */
 export const READ_CONFIG: ConfigPort = {
   apply: async (management, body) => {
-    await applyConfig(management, (body as any).entities ? (body as any) : parseAnyConfig(body));
+    await applyConfig(management, parseAnyConfig(body));
   },
   isRefusal: (error) => error instanceof ConfigError,
 };

@@ -51,7 +51,10 @@ export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
       reportError: warn,
     });
     if (config !== undefined) {
-      await namespace.configure(config);
+      const { applyConfig } = await import('../../config/apply/apply-config.ts');
+      await namespace.configure(async (management) => {
+        await applyConfig(management, config);
+      });
       say(`Entities of ${options.config} are ready`);
     }
     return namespace;
