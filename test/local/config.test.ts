@@ -11,6 +11,7 @@ import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import type { Management } from '../../shared/broker/management/management.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
+import { lockAndSettle } from '../spec/queues/queue.ts';
 import { engineClient, ROOT_KEY, startBroker, TABLES } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
 
@@ -283,10 +284,7 @@ test('forwards in circles are set once all queues exist, and messages go round',
   assert.deepEqual(await apply(description), { created: 0, updated: 0, unchanged: 5 });
   await broker.send('orders', 'again');
   for (let round = 0; round < 2; round++) {
-    const message = await broker.peekLock('orders');
-    assert.ok(message !== undefined);
-    assert.equal(message.body, 'again');
-    await broker.post('orders/$deadLetter', '', {});
+    assert.equal((await lockAndSettle(broker, 'deadLetter', {}, 'orders')).body, 'again');
   }
   const own = await management.get('own', 'queue');
   assert.equal(
