@@ -19,8 +19,8 @@ interface ImportedEntities {
 }
 
 /**
- * Creates the entities of a file that the namespace lacks, and reports those that exist and differ; with `update`, makes
- * them as in the file. Prints what was done. Throws RefusalError, UnreachableError.
+ * Creates the entities of a file that the namespace lacks, and reports those that exist and differ; with `update`,
+ * makes them as in the file. Prints what was done. Throws RefusalError, UnreachableError.
  */
 export async function importEntities(
   context: Context,

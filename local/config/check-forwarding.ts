@@ -11,8 +11,8 @@ import { type Destination, destinationsOf } from './circles.ts';
 import type { Faults } from './config-error.ts';
 
 /**
- * Checks that entities forward to entities of the configuration, as the service allows it (semantics #126, #127). `keys`
- * = the lower-case names of all queues and topics, also of those whose other faults are noted already.
+ * Checks that entities forward to entities of the configuration, as the service allows it (semantics #126, #127).
+ * `keys` = the lower-case names of all queues and topics, also of those whose other faults are noted already.
  */
 export function checkForwarding(
   entities: readonly CheckedEntity[],

@@ -64,8 +64,8 @@ function onlyMember(value: unknown, name: string): unknown {
 }
 
 /**
- * A value of a property or parameter as the file has it. `readValues` reads the types that management shows again: text,
- * boolean, int, double and instant. The others become text or numbers.
+ * A value of a property or parameter as the file has it. `readValues` reads the types that management shows again:
+ * text, boolean, int, double and instant. The others become text or numbers.
  */
 export function writtenRuleValue(value: PropertyValue): unknown {
   switch (value.type) {

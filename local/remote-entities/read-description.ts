@@ -43,7 +43,7 @@ export function readRuleOf({ kind, title, description }: Described): RuleInput {
   return readRule(elementOf(kind, description), title);
 }
 
-/** An element of an answer as the server's reader has it. The client's parser drops prefixes, so all are in one namespace. */
+/** An element as the server's reader has it. The client's parser drops prefixes, so all are in one namespace. */
 function elementOf(name: string, node: XmlNode): XmlElement {
   const members = Object.entries(node);
   return {

@@ -14,7 +14,7 @@ import type { RemoteEntities } from './remote-entities.ts';
 const TOPICS_MAX = 16;
 const RULES_PAGE = 100;
 
-/** Reads all entities of a namespace with their rules, in the order of their names. Throws as `RemoteEntities`. */
+/** Reads all entities of a namespace with their rules, all in the order of their names. Throws as `RemoteEntities`. */
 export async function readNamespace(remote: RemoteEntities): Promise<ExportedNamespace> {
   const [queues, topics] = await Promise.all([
     remote.list('$Resources/Queues'),
@@ -48,8 +48,12 @@ async function readSubscription(
     rules.push(...page.items.map(({ stored }) => stored.rule));
     more = page.more;
   }
-  return ofKind(remote, entry, path, 'subscription').map((one) => ({ ...one, rules }));
+  // The service lists rules by their creation, which an import does not repeat.
+  const ordered = rules.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return ofKind(remote, entry, path, 'subscription').map((one) => ({ ...one, rules: ordered }));
 }
+
+const keyOf = ({ name }: RuleInput) => name.toLowerCase();
 
 /** The entity of an entry, whose kind its list tells. */
 function ofKind<Kind extends EntityDescription['kind']>(

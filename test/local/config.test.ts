@@ -1,67 +1,19 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { compose } from '../../lambdas/http/compose.ts';
 import { applyConfig } from '../../local/config/apply/apply-config.ts';
-import { ConfigError } from '../../local/config/config-error.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
-import { parseDescription } from '../../local/config/parse.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
-import { LEASE_MS } from '../../shared/app/leases.ts';
-import { realRandom } from '../../shared/app/real-random.ts';
-import type { Management } from '../../shared/broker/management/management.ts';
-import type { Tier } from '../../shared/domain/entities/tier.ts';
-import { lockAndSettle } from '../spec/queues/queue.ts';
-import { engineClient, ROOT_KEY, startBroker, TABLES } from '../support/start-broker.ts';
-import type { TestBroker } from '../support/test-broker.ts';
+import { type ConfiguredNamespace, faultsOf, startNamespace } from './configured-namespace.ts';
 
 /** A configuration is applied to a namespace on a real engine. */
 
 const SAMPLE = fileURLToPath(new URL('../../test/local/emulator-config.json', import.meta.url));
 
-interface Namespace {
-  readonly broker: TestBroker;
-  readonly management: Management;
-  apply(description: NamespaceDescription): ReturnType<typeof applyConfig>;
-}
-
-/** A new namespace, with the management of a process beside the one that answers requests. */
-async function startNamespace(t: TestContext, tier: Tier = 'Standard'): Promise<Namespace> {
-  const broker = await startBroker(t, { tier });
-  const client = engineClient();
-  const { management, close } = compose({
-    client,
-    tables: TABLES,
-    namespace: broker.namespace,
-    tier,
-    clock: broker.clock,
-    random: realRandom,
-    rootKey: ROOT_KEY,
-    leaseMs: LEASE_MS.deployed,
-    receiveWaitMsMax: 60_000,
-    scheduler: broker.time,
-  });
-  t.after(async () => {
-    await close();
-    client.destroy();
-  });
-  const apply = (description: NamespaceDescription) =>
-    applyConfig(management, parseDescription(description));
-  return { broker, management, apply };
-}
-
-/** The lines of the ConfigError with which `work` fails. */
-async function faultsOf(work: Promise<unknown>): Promise<readonly string[]> {
-  let found: readonly string[] = [];
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof ConfigError, String(error));
-    found = error.faults;
-    return true;
-  });
-  return found;
-}
-
-async function ruleNames({ management }: Namespace, path: string): Promise<readonly string[]> {
+async function ruleNames(
+  { management }: ConfiguredNamespace,
+  path: string,
+): Promise<readonly string[]> {
   const { items } = await management.rules.list(path, { skip: 0, top: 100, order: 'name' });
   return items.map(({ stored }) => stored.rule.name);
 }
@@ -267,71 +219,6 @@ test('a chain of forwarding is created from its end, whatever the order of the c
   });
   await broker.send('first', 'far');
   assert.equal((await broker.receiveAndDelete('last'))?.body, 'far');
-});
-
-test('forwards in circles are set once all queues exist, and messages go round', async (t) => {
-  const { apply, broker, management } = await startNamespace(t);
-  const description: NamespaceDescription = {
-    queues: [
-      { name: 'orders', forwardDeadLetteredMessagesTo: 'retries', maxDeliveryCount: 1 },
-      { name: 'retries', forwardTo: 'pauses' },
-      { name: 'pauses', forwardTo: 'ORDERS', forwardDeadLetteredMessagesTo: 'own' },
-      { name: 'own', forwardDeadLetteredMessagesTo: 'sb://here/own' },
-      'last',
-    ],
-  };
-  assert.deepEqual(await apply(description), { created: 5, updated: 0, unchanged: 0 });
-  assert.deepEqual(await apply(description), { created: 0, updated: 0, unchanged: 5 });
-  await broker.send('orders', 'again');
-  for (let round = 0; round < 2; round++) {
-    assert.equal((await lockAndSettle(broker, 'deadLetter', {}, 'orders')).body, 'again');
-  }
-  const own = await management.get('own', 'queue');
-  assert.equal(
-    own.description.kind === 'queue' && own.description.forwardDeadLetteredMessagesTo,
-    'own',
-  );
-});
-
-test('a circle whose queues exist already is closed, and a queue of one that is refused is named', async (t) => {
-  const { apply, management } = await startNamespace(t);
-  await apply({ queues: ['a', { name: 'b', requiresSession: true }] });
-  const forwardOf = async (name: string) => {
-    const { description } = await management.get(name, 'queue');
-    return description.kind === 'queue' && description.forwardDeadLetteredMessagesTo;
-  };
-  const circle = (first: string, second: string, settings = {}): NamespaceDescription => ({
-    queues: [
-      { name: first, forwardDeadLetteredMessagesTo: second },
-      { name: second, forwardDeadLetteredMessagesTo: first, ...settings },
-    ],
-  });
-  assert.deepEqual(await apply(circle('a', 'b', { requiresSession: true })), {
-    created: 0,
-    updated: 2,
-    unchanged: 0,
-  });
-  assert.deepEqual([await forwardOf('a'), await forwardOf('b')], ['b', 'a']);
-  const faults = await faultsOf(apply(circle('c', 'b')));
-  assert.equal(faults.length, 1);
-  assert.match(faults[0] ?? '', /requiresSession/);
-});
-
-test('shared access policies that a configuration does not mention stay', async (t) => {
-  const { apply, management } = await startNamespace(t);
-  const authorizationRules = [{ keyName: 'k', accessRights: ['Send' as const] }];
-  await apply({ queues: { q: { authorizationRules } } });
-  const policies = async () => {
-    const { description } = await management.get('q', 'queue');
-    return description.kind === 'queue' ? description.authorizationRules : [];
-  };
-  const before = await policies();
-  assert.equal(before.length, 1);
-  assert.equal((await apply({ queues: ['q'] })).unchanged, 1);
-  assert.equal((await apply({ queues: { q: { maxDeliveryCount: 3 } } })).updated, 1);
-  assert.deepEqual(await policies(), before);
-  assert.equal((await apply({ queues: { q: { authorizationRules: [] } } })).updated, 1);
-  assert.deepEqual(await policies(), []);
 });
 
 test('many entities are created at once', async (t) => {

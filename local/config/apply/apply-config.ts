@@ -47,8 +47,8 @@ export interface Application {
 }
 
 /**
- * Applies a configuration as `applyEach` does. Throws ConfigError with a fault for each entity that the service refuses;
- * the others are applied nevertheless.
+ * Applies a configuration as `applyEach` does. Throws ConfigError with a fault for each entity that the service
+ * refuses; the others are applied nevertheless.
  */
 export async function applyConfig(
   target: ConfigTarget,
@@ -67,7 +67,7 @@ export async function applyConfig(
  * and rules that it does not mention stay, except other rules of a subscription whose rules it has. Applying it again
  * changes nothing. A forward that closes a circle is set once all entities exist.
  *
- * Up to 16 entities are worked on at a time; each costs what its creation costs, and one that exists at least two reads.
+ * Up to 16 entities are worked on at a time; each costs what its creation costs, and one that exists two reads or more.
  * Throws what the target throws beside BrokerError, after the work that was begun.
  */
 export async function applyEach(
