@@ -8,9 +8,9 @@ import { descriptionElement } from './write-entity.ts';
 import { element, optional, type Xml } from './write-xml.ts';
 
 /**
- * Writes the description of a rule, the content of an entry, or, without its creation, of a request. The official clients recognize types by exactly
- * the prefixes `i` and `d6p1`, not by XML namespace, and need an Action even of a rule without one (semantics
- * G18).
+ * Writes the description of a rule, the content of an entry, or, without its creation, of a request. The official
+ * clients recognize types by exactly the prefixes `i` and `d6p1`, not by XML namespace, and need an Action even of a
+ * rule without one (semantics G18).
  */
 export function writeRule(rule: RuleInput & Partial<Rule>): Xml {
   return descriptionElement('RuleDescription', ruleElements(rule));
