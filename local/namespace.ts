@@ -5,7 +5,6 @@ import type { Composition } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
 import { processResources } from '../shared/app/compose-dependencies.ts';
-import type { Management } from '../shared/broker/management/management.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { documentClientOf } from '../shared/storage/dynamodb/document-table.ts';
 import { obtainCertificate } from './certificate.ts';
@@ -32,10 +31,10 @@ const TABLES_MS_MAX = 30_000;
 export interface LocalNamespace {
   readonly url: string;
   /**
-   * Applies a configuration to the default namespace by `apply`, as `PUT /$config` does, and remembers what it declares
-   * for `POST /$reset`. Throws what `apply` throws.
+   * Applies a configuration to the default namespace, as `PUT /$config` does, and remembers it for `POST /$reset`.
+   * Throws what `config.apply` throws.
    */
-  configure(apply: (management: Management) => Promise<void>): Promise<void>;
+  configure(body: unknown): Promise<void>;
   /** Deletes a namespace other than the default one, if it runs. Throws what the deletion of entities throws. */
   remove(name: string): Promise<void>;
   /** Stops accepting connections and lets requests finish. Does not stop the engine. */
@@ -137,7 +136,7 @@ export async function serveNamespace(
   return {
     url: server.url,
     remove: (name) => namespaces.remove(name),
-    configure: (apply) => namespaces.own.configure(apply),
+    configure: (body) => namespaces.own.configure((management) => config.apply(management, body)),
     stop: async () => {
       // First no new requests; then waiting receives end, and all other requests finish.
       defaults?.close();

@@ -23,10 +23,9 @@ class UnreadConfig extends Error {
   override readonly name = 'UnreadConfig';
 }
 
-/** Reads the format of the vendor's emulator and the short form. */
 export const READ_CONFIG: ConfigPort = {
   apply: async (management, body) => {
-    await applyConfig(management, parseAnyConfig(body));
+    await applyConfig(management, (body as any).entities ? (body as any) : parseAnyConfig(body));
   },
   isRefusal: (error) => error instanceof ConfigError,
 };

@@ -51,10 +51,7 @@ export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
       reportError: warn,
     });
     if (config !== undefined) {
-      const { applyConfig } = await import('../../config/apply/apply-config.ts');
-      await namespace.configure(async (management) => {
-        await applyConfig(management, config);
-      });
+      await namespace.configure(config);
       say(`Entities of ${options.config} are ready`);
     }
     return namespace;
