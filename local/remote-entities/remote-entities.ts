@@ -3,6 +3,7 @@ import {
   type EntitySettings,
 } from '../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import { entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Tier, TieredNamespace } from '../../shared/domain/entities/tier.ts';
 import { Limiter } from '../../shared/domain/turns/limiter.ts';
@@ -62,7 +63,8 @@ export class RemoteEntities implements ConfigTarget {
   /** Reads an entity. */
   async get(path: string): Promise<{ readonly description: EntityDescription }> {
     const found = await this.#call(() => describe(this.#client, path));
-    if (found === undefined) throw new Error(`The answer about ${path} has no entry.`);
+    // The vendor's service may answer with an empty feed.
+    if (found === undefined) throw entityNotFound(path);
     return { description: this.read(found, path) };
   }
 
