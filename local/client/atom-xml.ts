@@ -1,10 +1,5 @@
 /** The XML of the management interface: entries that are read and written. */
 
-const ATOM = 'http://www.w3.org/2005/Atom';
-const DESCRIPTION = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
-const INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
-export const SCHEMA = 'http://www.w3.org/2001/XMLSchema';
-
 /** An element as the parser returns it: its text under `#text`, attributes with `@`, children by name. */
 export type XmlNode = Readonly<Record<string, unknown>>;
 
@@ -103,20 +98,7 @@ export function decodeXml(text: string): string {
   });
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '\r': '&#xD;',
-};
-
-/** An element with a text, which it escapes. */
-export function textElement(name: string, text: string, attributes = ''): string {
-  return `<${name}${attributes}>${text.replaceAll(/[&<>"\r]/g, (one) => ESCAPES[one] ?? one)}</${name}>`;
-}
-
-/** The body of a PUT: an entry with a description. `elements` = its child elements as XML. */
-export function entryOf(kind: string, elements: string): string {
-  return `<entry xmlns="${ATOM}"><content type="application/xml"><${kind} xmlns="${DESCRIPTION}" xmlns:i="${INSTANCE}">${elements}</${kind}></content></entry>`;
+/** The body of a PUT: an entry with a description, which is an XML element. */
+export function entryOf(description: string): string {
+  return `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">${description}</content></entry>`;
 }

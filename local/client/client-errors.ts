@@ -20,6 +20,12 @@ export class RefusalError extends Error {
   }
 }
 
+/** The sentence of the service with its code, and the id by which its log knows the request. */
+export function refusalText({ message, code, trackingId }: RefusalError): string {
+  const id = trackingId === undefined ? '' : `, tracking id ${trackingId}`;
+  return `${message} (${code}${id})`;
+}
+
 /** What an answer says about a refusal. */
 interface Refusal {
   readonly status: number;

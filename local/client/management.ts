@@ -13,12 +13,20 @@ export type Described = AtomEntry;
 /** Reads a list page by page: `$Resources/Queues`, `events/Subscriptions`, `…/Rules`. */
 export async function* list(client: NamespaceClient, path: string): AsyncGenerator<Described> {
   for (let skip = 0; ; skip += PAGE) {
-    const query = { $skip: skip, $top: PAGE };
-    const answer = await client.call({ method: 'GET', path, query });
-    const { entries, hasMore } = await readEntries(answer.text);
+    const { entries, hasMore } = await listPage(client, path, { skip, top: PAGE });
     yield* entries;
     if (!hasMore) return;
   }
+}
+
+/** Reads a page of a list: `top` entries after the first `skip`. */
+export async function listPage(
+  client: NamespaceClient,
+  path: string,
+  { skip, top }: { readonly skip: number; readonly top: number },
+): Promise<{ readonly entries: readonly Described[]; readonly hasMore: boolean }> {
+  const query = { $skip: skip, $top: top };
+  return await readEntries((await client.call({ method: 'GET', path, query })).text);
 }
 
 /** Reads one entity. */
@@ -30,14 +38,15 @@ export async function describe(
   return entries[0];
 }
 
-/** Creates an entity or rule. `elements` = the child elements of the description as XML. */
-export async function create(
+/** Creates an entity or rule, or, with `*`, replaces its settings. `description` = an XML element. */
+export async function put(
   client: NamespaceClient,
   path: string,
-  kind: 'QueueDescription' | 'TopicDescription' | 'SubscriptionDescription' | 'RuleDescription',
-  elements: string,
+  description: string,
+  ifMatch?: '*',
 ): Promise<void> {
-  await client.call({ method: 'PUT', path, headers: ATOM, body: entryOf(kind, elements) });
+  const headers = ifMatch === undefined ? ATOM : { ...ATOM, 'If-Match': ifMatch };
+  await client.call({ method: 'PUT', path, headers, body: entryOf(description) });
 }
 
 /** Deletes an entity or a rule. */

@@ -54,8 +54,8 @@ export class Context {
     await writeTo(this.io.stderr, `${sentence}\n`);
   }
 
-  /** Starts the line that shows how far long work is. */
-  progress(verb: string, total?: number): Progress {
-    return new Progress(this.io.stderr, { verb, total, isQuiet: this.#isQuiet });
+  /** Starts the line that shows how far long work is. `things` = what is counted. */
+  progress(verb: string, total?: number, things = 'messages'): Progress {
+    return new Progress(this.io.stderr, { verb, total, things, isQuiet: this.#isQuiet });
   }
 }

@@ -23,6 +23,7 @@ const EXPORT: Definition = {
   callsNamespace: true,
   options: [
     ['--entities', 'write queues, topics, subscriptions and rules, as Config.json of the emulator'],
+    ['--keys', 'with --entities: write shared access policies with their keys, too'],
     ['--out <file>', 'write to a file; default: the output'],
     ['--session <id>', 'of an entity with sessions: write this session only'],
   ],
@@ -45,11 +46,13 @@ const IMPORT: Definition = {
       'read from a file, which is checked before anything is sent; default: the input',
     ],
     ['--entities <file>', 'create the entities of a Config.json that are missing'],
+    ['--update', 'with --entities: make those that exist as in the file, with their rules'],
   ],
   examples: [
     'dynabus import orders --in orders.ndjson',
     'dynabus export orders | dynabus import archive',
     'dynabus import --entities Config.json',
+    'dynabus import --entities Config.json --update',
   ],
   load: async () => (await import('./commands/import.ts')).runImport,
 };

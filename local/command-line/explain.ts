@@ -1,6 +1,6 @@
 import { ConnectionStringError } from '../../shared/auth/connection-string.ts';
 import { RefusedMessageError } from '../client/batch-sender.ts';
-import { RefusalError, UnreachableError } from '../client/client-errors.ts';
+import { RefusalError, refusalText, UnreachableError } from '../client/client-errors.ts';
 import { PathError } from '../client/entity-path.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { StartupError, UsageError } from '../startup-error.ts';
@@ -36,12 +36,6 @@ export function explain(error: unknown): Explanation {
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { exitCode: EXIT.failed, text };
-}
-
-/** The sentence of the service with its code, and the id by which its log knows the request. */
-function refusalText({ message, code, trackingId }: RefusalError): string {
-  const id = trackingId === undefined ? '' : `, tracking id ${trackingId}`;
-  return `${message} (${code}${id})`;
 }
 
 function capitalized(text: string): string {

@@ -1,118 +1,45 @@
-import { childOf, listOf, textOf, type XmlNode } from '../client/atom-xml.ts';
-import { type Described, list, typeOf } from '../client/management.ts';
-import {
-  CONFIG_SETTINGS,
-  CORRELATION_FIELDS,
-  type ConfigKind,
-  type EntityProperties,
-  type RuleConfig,
-  type SubscriptionConfig,
-  type TopicConfig,
-} from '../client/namespace-config.ts';
+import type {
+  QueueDescription,
+  TopicDescription,
+} from '../../shared/domain/entities/descriptions.ts';
+import { CONFIG_LIMITS } from '../config/config-limits.ts';
+import { type ExportedNamespace, toConfig } from '../config/to-config.ts';
+import { readNamespace } from '../remote-entities/read-namespace.ts';
+import { RemoteEntities } from '../remote-entities/remote-entities.ts';
 import type { Context } from './context.ts';
 
-/** Reads the entities of the namespace, and tells what the file cannot hold. */
-export async function exportEntities(context: Context) {
-  const { client } = context;
-  const Queues = [];
-  for await (const queue of list(client, '$Resources/Queues')) {
-    Queues.push({ Name: queue.title, Properties: settingsOf(queue, 'QueueDescription') });
-  }
-  const Topics: TopicConfig[] = [];
-  for await (const topic of list(client, '$Resources/Topics')) {
-    const Subscriptions: SubscriptionConfig[] = [];
-    for await (const subscription of list(client, `${topic.title}/Subscriptions`)) {
-      Subscriptions.push({
-        Name: subscription.title,
-        Properties: settingsOf(subscription, 'SubscriptionDescription'),
-        Rules: await rulesOf(context, `${topic.title}/Subscriptions/${subscription.title}`),
-      });
-    }
-    const Properties = settingsOf(topic, 'TopicDescription');
-    Topics.push({ Name: topic.title, Properties, Subscriptions });
-  }
-  const Namespaces = [{ Name: 'sbemulatorns', Queues, Topics }];
-  return { UserConfig: { Namespaces, Logging: { Type: 'File' } } };
-}
-
-async function rulesOf(context: Context, path: string): Promise<readonly RuleConfig[]> {
-  const rules: RuleConfig[] = [];
-  for await (const rule of list(context.client, `${path}/Rules`)) {
-    rules.push({ Name: rule.title, Properties: await ruleOf(context, path, rule) });
-  }
-  if (rules.length === 0) {
+/**
+ * Reads the entities of the namespace as the file of the vendor's emulator, and says what the file lacks. `withKeys` =
+ * whether shared access policies, with their keys, are in it. Throws RefusalError, UnreachableError.
+ */
+export async function exportEntities(context: Context, withKeys: boolean) {
+  const found = await readNamespace(await RemoteEntities.open(context.client));
+  const { queues, topics } = found;
+  const subscriptions = topics.flatMap((topic) => topic.subscriptions);
+  const count = queues.length + topics.length + subscriptions.length;
+  if (count > CONFIG_LIMITS.entities) {
     await context.warn(
-      `${path} has no rules and so gets no messages; a subscription of the file without rules gets all.`,
+      `The file has ${count} queues, topics and subscriptions. An import takes ${CONFIG_LIMITS.entities}: divide the file.`,
     );
   }
-  return rules;
+  if (withKeys) return toConfig(found);
+  const policies = [...queues, ...topics].flatMap((one) => one.description.authorizationRules);
+  if (policies.length > 0) {
+    const what = policies.length === 1 ? 'shared access policy' : 'shared access policies';
+    await context.note(
+      `Left out: ${policies.length} ${what} of queues and topics. Add --keys to have them in the file, with their keys.`,
+    );
+  }
+  return toConfig(withoutPolicies(found));
 }
 
-async function ruleOf(
-  context: Context,
-  path: string,
-  { title, description }: Described,
-): Promise<RuleConfig['Properties']> {
-  const filter = childOf(description, 'Filter') ?? {};
-  const action = childOf(description, 'Action') ?? {};
-  if (hasParameters(filter) || hasParameters(action)) {
-    await context.warn(`The parameters of the rule ${title} of ${path} are not in the file.`);
-  }
-  const expression = textOf(action, 'SqlExpression');
-  const Action = expression === undefined ? {} : { Action: { SqlExpression: expression } };
-  if (typeOf(filter) !== 'CorrelationFilter') {
-    const SqlExpression = textOf(filter, 'SqlExpression') ?? '1=1';
-    return { FilterType: 'Sql', SqlFilter: { SqlExpression }, ...Action };
-  }
-  const fields = CORRELATION_FIELDS.flatMap((name) => {
-    const text = textOf(filter, name);
-    return text === undefined ? [] : [[name, text] as const];
+function withoutPolicies({ queues, topics }: ExportedNamespace): ExportedNamespace {
+  const without = <D extends QueueDescription | TopicDescription>(description: D): D => ({
+    ...description,
+    authorizationRules: [],
   });
-  const custom = propertiesOf(filter);
   return {
-    FilterType: 'Correlation',
-    CorrelationFilter: {
-      ...Object.fromEntries(fields),
-      ...(custom.length > 0 ? { Properties: Object.fromEntries(custom) } : {}),
-    },
-    ...Action,
+    queues: queues.map((one) => ({ ...one, description: without(one.description) })),
+    topics: topics.map((one) => ({ ...one, description: without(one.description) })),
   };
-}
-
-function hasParameters(node: XmlNode): boolean {
-  return listOf(childOf(node, 'Parameters') ?? {}, 'KeyValueOfstringanyType').length > 0;
-}
-
-function propertiesOf(filter: XmlNode): readonly (readonly [string, unknown])[] {
-  const pairs = listOf(childOf(filter, 'Properties') ?? {}, 'KeyValueOfstringanyType');
-  return pairs.map((pair) => {
-    const type = typeOf(childOf(pair, 'Value')).replace(/^.*:/, '');
-    return [textOf(pair, 'Key') ?? '', propertyValue(type, textOf(pair, 'Value') ?? '')];
-  });
-}
-
-/** JSON knows numbers and booleans; a value of another type is a text in the file. */
-function propertyValue(type: string, text: string): unknown {
-  if (type === 'boolean') return text === 'true';
-  return (type === 'int' || type === 'double') && Number.isFinite(Number(text))
-    ? Number(text)
-    : text;
-}
-
-/** The settings of a description that the file has. */
-export function settingsOf({ description }: Described, kind: ConfigKind): EntityProperties {
-  const settings = CONFIG_SETTINGS[kind].flatMap((name) => {
-    const text = textOf(description, name);
-    return text === undefined ? [] : [[name, settingOf(name, text)] as const];
-  });
-  return Object.fromEntries(settings);
-}
-
-function settingOf(name: string, text: string): string | number | boolean {
-  if (name === 'MaxDeliveryCount') return Number(text);
-  if (text === 'true' || text === 'false') return text === 'true';
-  // A destination is an address in a description, and a name in the file.
-  return name.startsWith('Forward')
-    ? decodeURIComponent(text.replace(/^\w+:\/\/[^/]*\//, ''))
-    : text;
 }

@@ -2,8 +2,10 @@ import type { Output } from './io.ts';
 
 /** What a progress line says. */
 export interface ProgressOptions {
-  /** What is done with messages: `Sent`. */
+  /** What is done: `Sent`. */
   readonly verb: string;
+  /** What it is done with: `messages`. */
+  readonly things: string;
   /** How many there are; undefined = not known. */
   readonly total: number | undefined;
   readonly isQuiet: boolean;
@@ -45,9 +47,9 @@ export class Progress {
   }
 
   #lineOf(count: number, now: number): string {
-    const { verb, total } = this.#options;
+    const { verb, total, things } = this.#options;
     const rate = Math.round(count / Math.max(0.001, (now - this.#startedAt) / 1000));
     const of = total === undefined ? '' : ` of ${total.toLocaleString('en-US')}`;
-    return `${verb} ${count.toLocaleString('en-US')}${of} messages, ${rate.toLocaleString('en-US')} a second`;
+    return `${verb} ${count.toLocaleString('en-US')}${of} ${things}, ${rate.toLocaleString('en-US')} a second`;
   }
 }

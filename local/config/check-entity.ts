@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
 import { firstRule } from '../../shared/broker/management/rules.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import {
@@ -12,10 +12,12 @@ import {
   newSubscription,
   newTopic,
 } from '../../shared/domain/entities/entity-settings.ts';
+import { isAddress as isDestinationAddress } from '../../shared/domain/entities/forwarding-settings.ts';
 import { requireUnreservedEntityName } from '../../shared/domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
 import { present } from '../../shared/domain/present.ts';
 import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
+import { FORWARDING } from './circles.ts';
 import type { Faults } from './config-error.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
@@ -27,6 +29,8 @@ import { type EntityKind, SETTINGS } from './setting-table.ts';
 export interface CheckedEntity extends EntityConfig {
   readonly kind: EntityKind;
   readonly description: EntityDescription;
+  /** The settings whose destination is an absolute address, not a name. */
+  readonly addressed: ReadonlySet<string>;
 }
 
 /**
@@ -49,9 +53,14 @@ export function checkEntity(
     return at === undefined ? [] : [[setting, at] as const];
   });
   const settings = { kind: raw.kind, ...input } as EntitySettings;
-  const entity = { kind: raw.kind, at: raw.at, name, settings, description };
+  const addressed = new Set(FORWARDING.filter((one) => isAddress(raw.settings.get(one)?.value)));
+  const entity = { kind: raw.kind, at: raw.at, name, settings, description, addressed };
   const whole = { ...entity, places: Object.fromEntries(places) };
   return raw.rules === undefined ? whole : { ...whole, rules };
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && isDestinationAddress(value);
 }
 
 /** Returns true. Throws ArgumentError. */

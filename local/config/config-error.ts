@@ -53,10 +53,14 @@ export class Faults {
     }
   }
 
+  /** The lines about the faults; the last one may be the number of those left out. */
+  get lines(): readonly string[] {
+    const more = this.#left === 0 ? [] : [`There are ${this.#left} more faults.`];
+    return [...this.#lines, ...more];
+  }
+
   /** Throws a ConfigError with all faults, if there are any. */
   throwIfAny(): void {
-    if (this.#lines.length === 0) return;
-    const more = this.#left === 0 ? [] : [`There are ${this.#left} more faults.`];
-    throw new ConfigError([...this.#lines, ...more]);
+    if (this.#lines.length > 0) throw new ConfigError(this.lines);
   }
 }

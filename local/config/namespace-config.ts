@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 
 /** The entities of a checked configuration: queues and topics, then subscriptions. */

@@ -1,5 +1,5 @@
 import type { Management } from '../../shared/broker/management/management.ts';
-import { applyConfig } from '../config/apply.ts';
+import { applyConfig } from '../config/apply/apply-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { NamespaceConfig } from '../config/namespace-config.ts';
 import { parseAnyConfig } from '../config/parse.ts';

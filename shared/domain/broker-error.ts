@@ -3,27 +3,36 @@
  * to the failure, if they have one; the other names are ours. Each surface has one complete table that maps the codes
  * to its own.
  */
-export type BrokerErrorCode =
-  | 'ArgumentError'
-  | 'InvalidOperation'
-  | 'MessageSizeExceeded'
-  | 'QuotaExceeded'
-  | 'MessageLockLost'
-  | 'MessageNotFound'
-  | 'MessagingEntityNotFound'
-  | 'MessagingEntityAlreadyExists'
-  | 'MessagingEntityDisabled'
-  | 'NoMatchingSubscription'
-  | 'PreconditionFailed'
-  | 'ConflictInProgress'
-  | 'SessionCannotBeLocked'
-  | 'SessionLockLost'
-  | 'Unauthenticated'
-  | 'Forbidden'
-  | 'ServiceBusy'
-  | 'ServiceTimeout'
-  | 'TransactionAborted'
-  | 'NotSupported';
+const CODES = [
+  'ArgumentError',
+  'InvalidOperation',
+  'MessageSizeExceeded',
+  'QuotaExceeded',
+  'MessageLockLost',
+  'MessageNotFound',
+  'MessagingEntityNotFound',
+  'MessagingEntityAlreadyExists',
+  'MessagingEntityDisabled',
+  'NoMatchingSubscription',
+  'PreconditionFailed',
+  'ConflictInProgress',
+  'SessionCannotBeLocked',
+  'SessionLockLost',
+  'Unauthenticated',
+  'Forbidden',
+  'ServiceBusy',
+  'ServiceTimeout',
+  'TransactionAborted',
+  'NotSupported',
+] as const;
+
+/** A reason for which the broker refuses a request. */
+export type BrokerErrorCode = (typeof CODES)[number];
+
+/** Whether a text is the code of a refusal. */
+export function isBrokerErrorCode(text: string): text is BrokerErrorCode {
+  return CODES.some((code) => code === text);
+}
 
 /** The codes after which the same request may succeed if the client repeats it unchanged (semantics M24). */
 const RETRYABLE: ReadonlySet<BrokerErrorCode> = new Set([

@@ -1,66 +1,19 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { compose } from '../../lambdas/http/compose.ts';
-import { applyConfig } from '../../local/config/apply.ts';
-import { ConfigError } from '../../local/config/config-error.ts';
+import { applyConfig } from '../../local/config/apply/apply-config.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
-import { parseDescription } from '../../local/config/parse.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
-import { LEASE_MS } from '../../shared/app/leases.ts';
-import { realRandom } from '../../shared/app/real-random.ts';
-import type { Management } from '../../shared/broker/management/management.ts';
-import type { Tier } from '../../shared/domain/entities/tier.ts';
-import { engineClient, ROOT_KEY, startBroker, TABLES } from '../support/start-broker.ts';
-import type { TestBroker } from '../support/test-broker.ts';
+import { type ConfiguredNamespace, faultsOf, startNamespace } from './configured-namespace.ts';
 
 /** A configuration is applied to a namespace on a real engine. */
 
 const SAMPLE = fileURLToPath(new URL('../../test/local/emulator-config.json', import.meta.url));
 
-interface Namespace {
-  readonly broker: TestBroker;
-  readonly management: Management;
-  apply(description: NamespaceDescription): ReturnType<typeof applyConfig>;
-}
-
-/** A new namespace, with the management of a process beside the one that answers requests. */
-async function startNamespace(t: TestContext, tier: Tier = 'Standard'): Promise<Namespace> {
-  const broker = await startBroker(t, { tier });
-  const client = engineClient();
-  const { management, close } = compose({
-    client,
-    tables: TABLES,
-    namespace: broker.namespace,
-    tier,
-    clock: broker.clock,
-    random: realRandom,
-    rootKey: ROOT_KEY,
-    leaseMs: LEASE_MS.deployed,
-    receiveWaitMsMax: 60_000,
-    scheduler: broker.time,
-  });
-  t.after(async () => {
-    await close();
-    client.destroy();
-  });
-  const apply = (description: NamespaceDescription) =>
-    applyConfig(management, parseDescription(description));
-  return { broker, management, apply };
-}
-
-/** The lines of the ConfigError with which `work` fails. */
-async function faultsOf(work: Promise<unknown>): Promise<readonly string[]> {
-  let found: readonly string[] = [];
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof ConfigError, String(error));
-    found = error.faults;
-    return true;
-  });
-  return found;
-}
-
-async function ruleNames({ management }: Namespace, path: string): Promise<readonly string[]> {
+async function ruleNames(
+  { management }: ConfiguredNamespace,
+  path: string,
+): Promise<readonly string[]> {
   const { items } = await management.rules.list(path, { skip: 0, top: 100, order: 'name' });
   return items.map(({ stored }) => stored.rule.name);
 }

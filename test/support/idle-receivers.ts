@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { ReceivedMessage, ReceiveOptions } from '../../shared/broker/broker.ts';
-import type { EntitySettings } from '../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { ask, startProcess } from './composed-process.ts';

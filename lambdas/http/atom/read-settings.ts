@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';

@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorize, IamRequest } from '../routing/access.ts';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import {
   type EntityReport,
-  type EntitySettings,
   type ListSubject,
   type Management,
   reportOfNew,

@@ -1,6 +1,7 @@
 import type { EntityReport } from '../../../shared/broker/management/management.ts';
 import type { MessageCounts } from '../../../shared/broker/ports/management.ts';
 import { formatDuration } from '../../../shared/domain/duration.ts';
+import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type {
   AuthorizationRule,
   IngressSettings,
@@ -139,10 +140,16 @@ function subscriptionElements(
 
 /** The authorization rules with their keys (semantics G16). */
 function authorizationRules({ authorizationRules: rules }: IngressSettings): Xml {
-  return element('AuthorizationRules', rules.map(authorizationRule));
+  return element(
+    'AuthorizationRules',
+    rules.map((rule) => authorizationRule(rule)),
+  );
 }
 
-function authorizationRule(rule: AuthorizationRule): Xml {
+/** An authorization rule as an entity has it, or as a client sends it: without times, and maybe without keys. */
+export function authorizationRule(rule: AuthorizationRuleInput & Partial<AuthorizationRule>): Xml {
+  const time = (name: string, at: number | undefined) =>
+    at === undefined ? undefined : element(name, isoDate(at));
   return element(
     'AuthorizationRule',
     [
@@ -152,11 +159,11 @@ function authorizationRule(rule: AuthorizationRule): Xml {
         'Rights',
         rule.rights.map((right) => element('AccessRights', right)),
       ),
-      element('CreatedTime', isoDate(rule.createdAt)),
-      element('ModifiedTime', isoDate(rule.modifiedAt)),
+      time('CreatedTime', rule.createdAt),
+      time('ModifiedTime', rule.modifiedAt),
       element('KeyName', rule.keyName),
-      element('PrimaryKey', rule.primaryKey),
-      element('SecondaryKey', rule.secondaryKey),
+      optional('PrimaryKey', rule.primaryKey),
+      optional('SecondaryKey', rule.secondaryKey),
     ],
     { 'i:type': 'SharedAccessAuthorizationRule' },
   );

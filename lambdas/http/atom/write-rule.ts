@@ -1,3 +1,4 @@
+import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import type { Filter, Rule, RuleAction } from '../../../shared/filters/rule.ts';
 import { isoDate } from '../format/date-text.ts';
@@ -7,17 +8,27 @@ import { descriptionElement } from './write-entity.ts';
 import { element, optional, type Xml } from './write-xml.ts';
 
 /**
- * Writes the description of a rule, the content of an entry. The official clients recognize types by exactly
- * the prefixes `i` and `d6p1`, not by XML namespace, and need an Action even of a rule without one (semantics
- * G18).
+ * Writes the description of a rule, the content of an entry, or, without its creation, of a request. The official
+ * clients recognize types by exactly the prefixes `i` and `d6p1`, not by XML namespace, and need an Action even of a
+ * rule without one (semantics G18).
  */
-export function writeRule(rule: Rule): Xml {
-  return descriptionElement('RuleDescription', [
-    writeFilter(rule.filter),
-    writeAction(rule.action),
-    element('CreatedAt', isoDate(rule.createdAt)),
-    element('Name', rule.name),
-  ]);
+export function writeRule(rule: RuleInput & Partial<Rule>): Xml {
+  return descriptionElement('RuleDescription', ruleElements(rule));
+}
+
+/** The elements of a `RuleDescription`, without the time of creation where the rule has none. */
+export function ruleElements({
+  name,
+  filter,
+  action,
+  createdAt,
+}: RuleInput & Partial<Rule>): readonly (Xml | undefined)[] {
+  return [
+    writeFilter(filter),
+    writeAction(action),
+    createdAt === undefined ? undefined : element('CreatedAt', isoDate(createdAt)),
+    element('Name', name),
+  ];
 }
 
 function writeFilter(filter: Filter): Xml {

@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { RefusalError } from '../../client/client-errors.ts';
 import { type ClientPath, readPath } from '../../client/entity-path.ts';
 import { countsOf, describe } from '../../client/management.ts';
@@ -7,13 +7,13 @@ import { StartupError, UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
-import { exportEntities } from '../export-entities.ts';
 import { EXIT, type ExitCode, type Output, writeTo } from '../io.ts';
 import { messagesText } from '../table.ts';
 
 /** The options of `dynabus export`, as written. */
 export interface ExportOptions extends CommonOptions {
   readonly entities?: boolean;
+  readonly keys?: boolean;
   readonly out?: string;
   readonly session?: string;
 }
@@ -23,18 +23,25 @@ export const runExport: RunCommand<ExportOptions> = async (io, [pathText], optio
   if ((pathText !== undefined) === (options.entities ?? false)) {
     throw new UsageError('Give either the path of an entity or --entities.');
   }
+  if (options.keys === true && pathText !== undefined) {
+    throw new UsageError('--keys is for entities: give --entities in place of the path.');
+  }
   const path = pathText === undefined ? undefined : readPath(pathText);
   const context = connect(io, options);
   const target = await openTarget(context, options.out);
   try {
     if (path !== undefined) return await exportMessages(context, path, target, options);
-    const config = await exportEntities(context);
+    // Loaded here: an export of messages needs none of the code of entities.
+    const { exportEntities } = await import('../export-entities.ts');
+    const config = await exportEntities(context, options.keys ?? false);
     await writeTo(target.output, `${JSON.stringify(config, undefined, context.isJson ? 0 : 2)}\n`);
     return EXIT.done;
   } finally {
     await target.close();
   }
 };
+
+const MODE = 0o600;
 
 /** Where an export goes. */
 interface Target {
@@ -44,14 +51,7 @@ interface Target {
 
 async function openTarget({ io }: Context, file: string | undefined): Promise<Target> {
   if (file === undefined) return { output: io.stdout, close: async () => {} };
-  // The messages may hold anything that is private.
-  const stream = createWriteStream(file, { mode: 0o600 });
-  await new Promise<void>((resolve, reject) => {
-    stream.once('open', () => resolve());
-    stream.once('error', (cause) => {
-      reject(new UsageError(`The file ${file} cannot be written.`, { cause }));
-    });
-  });
+  const stream = (await openPrivate(file)).createWriteStream();
   stream.on('error', () => {});
   const write: Output['write'] = (text, done) => {
     stream.write(text, (cause) => {
@@ -62,6 +62,18 @@ async function openTarget({ io }: Context, file: string | undefined): Promise<Ta
     output: { write },
     close: () => new Promise((resolve) => void stream.end(() => resolve())),
   };
+}
+
+/** Opens a file that only its user may read: messages may hold anything that is private, and policies have keys. */
+async function openPrivate(file: string): Promise<FileHandle> {
+  try {
+    const handle = await open(file, 'w', MODE);
+    // The mode above counts only for a new file.
+    if ((await handle.stat()).isFile()) await handle.chmod(MODE);
+    return handle;
+  } catch (cause) {
+    throw new UsageError(`The file ${file} cannot be written.`, { cause });
+  }
 }
 
 async function exportMessages(

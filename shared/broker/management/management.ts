@@ -1,25 +1,10 @@
 import { alreadyExists, argumentError, entityNotFound } from '../../domain/broker-error.ts';
-import {
-  type AuthorizationRuleInput,
-  authorizationRules,
-} from '../../domain/entities/authorization-rules.ts';
 import type {
   EntityDescription,
-  QueueDescription,
   SubscriptionDescription,
-  TopicDescription,
 } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../domain/entities/entity-path.ts';
-import {
-  newQueue,
-  newSubscription,
-  newTopic,
-  type SettingsInput,
-  updateQueue,
-  updateSubscription,
-  updateTopic,
-} from '../../domain/entities/entity-settings.ts';
 import {
   forwardingDestinationNotFound,
   forwardingDestinations,
@@ -27,7 +12,7 @@ import {
   requireSessionsMayForward,
 } from '../../domain/entities/forwarding-settings.ts';
 import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
-import { type Tier, withinTier } from '../../domain/entities/tier.ts';
+import type { Tier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ListPage, Page } from '../ports/entities.ts';
 import type {
@@ -36,22 +21,10 @@ import type {
   RuleInput,
   RuntimeCounts,
 } from '../ports/management.ts';
+import { describeEntity, type EntitySettings } from './describe-entity.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
 import { createWithin, QUOTAS, quotasOf } from './quotas.ts';
 import { firstRule, RuleManagement } from './rules.ts';
-
-type WithRuleInputs<Description> = Omit<SettingsInput<Description>, 'authorizationRules'> & {
-  readonly authorizationRules?: readonly AuthorizationRuleInput[];
-};
-
-/** What a client says of an entity it creates or updates. */
-export type EntitySettings =
-  | ({ readonly kind: 'queue' } & WithRuleInputs<QueueDescription>)
-  | ({ readonly kind: 'topic' } & WithRuleInputs<TopicDescription>)
-  | ({
-      readonly kind: 'subscription';
-      readonly defaultRule?: RuleInput;
-    } & SettingsInput<SubscriptionDescription>);
 
 /** An entity with its runtime counts. */
 export interface EntityReport extends RuntimeCounts {
@@ -185,40 +158,8 @@ export class Management {
    * nothing. Throws ArgumentError.
    */
   describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
-    const { namespace } = this.#dependencies;
-    const operation = current === undefined ? 'creating' : 'updating';
-    const settings =
-      namespace === undefined ? input : withinTier(input, namespace, operation, current);
-    switch (settings.kind) {
-      case 'queue': {
-        const withKeys = this.#withKeys(settings, current);
-        return current?.kind === 'queue' ? updateQueue(current, withKeys) : newQueue(withKeys);
-      }
-      case 'topic': {
-        const withKeys = this.#withKeys(settings, current);
-        return current?.kind === 'topic' ? updateTopic(current, withKeys) : newTopic(withKeys);
-      }
-      case 'subscription': {
-        const { defaultRule: _, ...subscription } = settings;
-        return current?.kind === 'subscription'
-          ? updateSubscription(current, subscription)
-          : newSubscription(subscription);
-      }
-    }
-  }
-
-  #withKeys<S extends { readonly authorizationRules?: readonly AuthorizationRuleInput[] }>(
-    settings: S,
-    current?: EntityDescription,
-  ) {
-    const { authorizationRules: rules = [], ...others } = settings;
-    const before =
-      current === undefined || current.kind === 'subscription' ? [] : current.authorizationRules;
-    const { clock, random } = this.#dependencies;
-    return {
-      ...others,
-      authorizationRules: authorizationRules(rules, before, clock.now(), random),
-    };
+    const { namespace, clock, random } = this.#dependencies;
+    return describeEntity(input, current, { namespace, now: clock.now(), random });
   }
 
   async #requireForwarding(

@@ -141,6 +141,14 @@ const WRONG: Readonly<Record<string, { readonly args: readonly string[]; readonl
       args: ['export', ...TO],
       says: /^Give either the path of an entity or --entities\.$/,
     },
+    'keys of an export of messages': {
+      args: ['export', 'q', '--keys', ...TO],
+      says: /^--keys is for entities: /,
+    },
+    'an update by messages': {
+      args: ['import', 'q', '--update', ...TO],
+      says: /^--update is for entities: /,
+    },
     'an export of two things': {
       args: ['export', 'q', '--entities', ...TO],
       says: /^Give either the path/,
@@ -210,19 +218,23 @@ test('a wrong file of outputs or entities is refused', async (t) => {
   };
   const noJson = file('no.json', '{');
   const empty = file('empty.json', '{}');
-  const nameless = file('nameless.json', '{"UserConfig":{"Namespaces":[{"Queues":[{}]}]}}');
   for (const args of [
     ['deploy-info', '--outputs', noJson],
     ['deploy-info', '--outputs', empty],
-    ['import', '--entities', noJson, ...TO],
-    ['import', '--entities', empty, ...TO],
-    ['import', '--entities', nameless, ...TO],
+    ['import', '--entities', join(directory, 'missing.json'), ...TO],
     ['start', '--config', join(directory, 'missing.json')],
     ['start', '--ready-file', join(directory, 'missing', 'ready.json')],
   ]) {
     const { code, stderr } = await runCommand(args);
     assert.equal(code, 2, `${args.join(' ')}: ${stderr}`);
     assert.match(stderr, /^[A-Z][^\n]+\.\n$/);
+  }
+  const other = file('other.json', '[]');
+  const nameless = file('nameless.json', '{"UserConfig":{"Namespaces":[{"Queues":[{}]}]}}');
+  for (const path of [noJson, other, nameless]) {
+    const { code, stderr } = await runCommand(['import', '--entities', path, ...TO]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^The configuration [^\n]+ cannot be used\. Change this:\n[^\n]+\.\n$/);
   }
 });
 

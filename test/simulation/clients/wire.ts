@@ -1,4 +1,5 @@
-import type { EntitySettings, Management } from '../../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
+import type { Management } from '../../../shared/broker/management/management.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { text } from '../../../shared/domain/messages/property-value.ts';
 import type { Rule } from '../../../shared/filters/rule.ts';

@@ -1,6 +1,6 @@
 import type { OperatorAction } from '../../../shared/broker/broker.ts';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
-import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import { Caller, type CallSpec, pathOf } from './caller.ts';
 
 /** Operations of operators and administrators, and the sweep. */

@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import { Actor } from './actor.ts';
 import { pathOf } from './caller.ts';
 import { type Ended, Ending } from './ending.ts';

@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type {
-  NamespaceDescription,
-  QueueDescription,
-  RuleDescription,
-  SubscriptionDescription,
-  TopicDescription,
-} from '../../../local/config/description.ts';
+import type { NamespaceDescription } from '../../../local/config/description.ts';
 import type { NamespaceConfig } from '../../../local/config/namespace-config.ts';
 import { parseAnyConfig, parseConfig, parseDescription } from '../../../local/config/parse.ts';
-import { fileName } from '../../../local/config/setting-table.ts';
-import {
-  type ExportedFilter,
-  type ExportedNamespace,
-  type ExportedRule,
-  toConfig,
-} from '../../../local/config/to-config.ts';
+import { type ExportedNamespace, toConfig } from '../../../local/config/to-config.ts';
+import { describeEntity } from '../../../shared/broker/management/describe-entity.ts';
+import { firstRule } from '../../../shared/broker/management/rules.ts';
+import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
 import {
   newQueue,
   newSubscription,
@@ -26,18 +17,11 @@ import { namespace } from './arbitraries.ts';
 
 /** The short form and the vendor's file say the same, and an exported file what it was made from. */
 
-interface Whole {
-  readonly queues: readonly QueueDescription[];
-  readonly topics: readonly (TopicDescription & {
-    readonly subscriptions?: readonly SubscriptionDescription[];
-  })[];
-}
-
 test('an exported file says the same as the description that its entities came from', () => {
   fc.assert(
     fc.property(namespace, (description) => {
       const described = parseDescription(description satisfies NamespaceDescription);
-      const file: unknown = JSON.parse(JSON.stringify(toConfig(exported(description as Whole))));
+      const file: unknown = JSON.parse(JSON.stringify(toConfig(exported(described))));
       assert.deepEqual(essence(parseAnyConfig(file)), essence(described));
     }),
     { numRuns: 300 },
@@ -53,76 +37,40 @@ function essence({ entities }: NamespaceConfig): readonly unknown[] {
   }));
 }
 
-function described(settings: NamespaceConfig['entities'][number]['settings']): unknown {
-  switch (settings.kind) {
-    case 'queue':
-      return {
-        ...newQueue({ ...settings, authorizationRules: [] }),
-        policies: settings.authorizationRules ?? [],
-      };
-    case 'topic':
-      return {
-        ...newTopic({ ...settings, authorizationRules: [] }),
-        policies: settings.authorizationRules ?? [],
-      };
-    case 'subscription':
-      return newSubscription(settings);
-  }
+/** Keys that a description leaves out are zeros. */
+const CONTEXT = {
+  namespace: undefined,
+  now: 0,
+  random: { bytes: (count: number) => new Uint8Array(count) },
+};
+
+function described(settings: NamespaceConfig['entities'][number]['settings']): EntityDescription {
+  return describeEntity(settings, undefined, CONTEXT);
 }
 
-/** The entities as their ATOM descriptions would show them, as texts. */
-function exported({ queues, topics }: Whole): ExportedNamespace {
+/** The entities as a namespace has them. */
+function exported({ entities }: NamespaceConfig): ExportedNamespace {
+  const all = entities.map(({ name, settings, rules }) => {
+    const [, topic, own = name] = /^(.+)\/Subscriptions\/(.+)$/.exec(name) ?? [];
+    const ruleInputs = rules?.map(({ rule }) => rule) ?? [firstRule(undefined)];
+    return { name: own, topic, description: described(settings), rules: ruleInputs };
+  });
   return {
-    Queues: queues.map(wire),
-    Topics: topics.map(({ subscriptions = [], ...one }) => ({
-      ...wire(one),
-      Subscriptions: subscriptions.map(({ rules, ...each }) => ({
-        ...wire(each),
-        Rules: exportedRules(rules as readonly RuleDescription[]),
-      })),
-    })),
+    queues: all.flatMap(({ name, description }) =>
+      description.kind === 'queue' ? [{ name, description }] : [],
+    ),
+    topics: all.flatMap(({ name, description }) =>
+      description.kind === 'topic'
+        ? [{ name, description, subscriptions: subscriptionsOf(name) }]
+        : [],
+    ),
   };
-}
 
-function wire({ name: own, authorizationRules = [], ...settings }: QueueDescription) {
-  const properties = Object.entries(settings).map(([key, one]) => [fileName(key), String(one)]);
-  const policies = authorizationRules.map(({ keyName, accessRights, primaryKey }) => ({
-    KeyName: keyName,
-    Rights: accessRights,
-    PrimaryKey: primaryKey,
-  }));
-  const others = {
-    SizeInBytes: '0',
-    CreatedAt: '2030-01-01T00:00:00Z',
-    AuthorizationRules: policies,
-  };
-  return { Name: own, ...others, ...Object.fromEntries(properties) };
-}
-
-function exportedRules(rules: readonly RuleDescription[]): readonly ExportedRule[] {
-  if (rules.length === 0) return [{ Name: '$Default', Filter: { Type: 'TrueFilter' } }];
-  return rules.map((one) => ({
-    Name: one.name,
-    Filter: exportedFilter(one),
-    Action: typeof one.action === 'string' ? { SqlExpression: one.action } : undefined,
-  }));
-}
-
-function exportedFilter({ sql, correlation: filter }: RuleDescription): ExportedFilter {
-  if (filter !== undefined) {
-    const { subject, properties, ...system } = filter;
-    const conditions = Object.entries(system).map(([key, one]) => [fileName(key), one]);
-    return {
-      Type: 'CorrelationFilter',
-      Label: subject,
-      Properties: properties,
-      ...Object.fromEntries(conditions),
-    };
+  function subscriptionsOf(owner: string) {
+    return all.flatMap(({ name, topic, description, rules }) =>
+      description.kind === 'subscription' && topic === owner ? [{ name, description, rules }] : [],
+    );
   }
-  if (sql === undefined || sql === '1=1') return { Type: 'TrueFilter' };
-  if (sql === '1=0') return { Type: 'FalseFilter' };
-  if (typeof sql === 'string') return { Type: 'SqlFilter', SqlExpression: sql };
-  return { Type: 'SqlFilter', SqlExpression: sql.expression, Parameters: sql.parameters };
 }
 
 test('lists and records of the short form say the same', () => {
@@ -140,18 +88,11 @@ test('lists and records of the short form say the same', () => {
 });
 
 test('an exported file has the settings that the vendor writes, and others only where they are no default', () => {
+  const queue = newQueue({ lockMs: 30_000, forwardTo: 'Some/Queue', supportOrdering: false });
+  const subscription = { name: 's', description: newSubscription({}), rules: [] };
   const file = toConfig({
-    Queues: [
-      {
-        Name: 'q',
-        LockDuration: 'PT30S',
-        ForwardTo: 'sb://localhost:5300/Some%2FQueue',
-        EnableBatchedOperations: 'true',
-        SupportOrdering: false,
-        AuthorizationRules: [],
-      },
-    ],
-    Topics: [{ Name: 't', Subscriptions: [{ Name: 's', Rules: [] }] }],
+    queues: [{ name: 'q', description: queue }],
+    topics: [{ name: 't', description: newTopic({}), subscriptions: [subscription] }],
   });
   const delivery = {
     DeadLetteringOnMessageExpiration: false,
@@ -236,4 +177,33 @@ test('a value in a rule has the type that fits it', () => {
       text: { type: 'string', value: '5' },
     },
   });
+});
+
+test('a file tells doubles from whole numbers, and has the numbers that JSON has not', () => {
+  const doubles = [7, 1.5, 1e300, Number.NaN, -Infinity];
+  const properties = Object.fromEntries([
+    ...doubles.map((value, i) => [`d${i}`, { type: 'double' as const, value }]),
+    ['i', { type: 'int' as const, value: 7 }],
+    ['at', { type: 'dateTime' as const, value: 0 }],
+  ]);
+  const filter = { kind: 'correlation' as const, properties };
+  const subscription = {
+    name: 's',
+    description: newSubscription({}),
+    rules: [{ name: 'r', filter }],
+  };
+  const topic = { name: 't', description: newTopic({}), subscriptions: [subscription] };
+  const file: unknown = JSON.parse(JSON.stringify(toConfig({ queues: [], topics: [topic] })));
+  assert.deepEqual(parseConfig(file).entities[1]?.rules?.[0]?.rule.filter, filter);
+});
+
+test('a queue that forwards to itself is exported with its address, by which it may', () => {
+  const description = newQueue({ forwardDeadLetteredMessagesTo: 'Q' });
+  const file = toConfig({ queues: [{ name: 'q', description }], topics: [] });
+  assert.match(JSON.stringify(file), /"ForwardDeadLetteredMessagesTo":"sb:\/\/sbemulatorns\/Q"/);
+  const [queue] = parseConfig(file).entities;
+  assert.deepEqual(
+    queue?.settings.kind === 'queue' && queue.settings.forwardDeadLetteredMessagesTo,
+    'Q',
+  );
 });

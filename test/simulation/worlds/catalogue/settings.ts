@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../../../shared/broker/management/management.ts';
+import type { EntitySettings } from '../../../../shared/broker/management/describe-entity.ts';
 
 /** The lock duration of queues, ms. */
 export const LOCK_MS = 30_000;

@@ -1,0 +1,294 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
+import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
+import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { Limiter } from '../../../shared/domain/turns/limiter.ts';
+import { closingForwards, type Destination, destinationsOf } from '../circles.ts';
+import { ConfigError, Faults } from '../config-error.ts';
+import { CONFIG_LIMITS } from '../config-limits.ts';
+import type { EntityConfig, NamespaceConfig } from '../namespace-config.ts';
+import { type AppliedRule, addRules, createRules, updateRules } from './apply-rules.ts';
+import type { ConfigTarget } from './config-target.ts';
+import { differencesOf } from './differences.ts';
+
+/** How many entities of a configuration were created, updated, and left as they were. */
+export interface AppliedConfig {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+/** How to apply a configuration. */
+export interface ApplyOptions {
+  /** Whether entities and rules that exist with other settings stay as they are. Default: they are updated. */
+  readonly keepsExisting?: boolean;
+  /** Called whenever the work on an entity has ended. */
+  readonly applied?: () => void;
+  /** Once it aborts, no work on another entity begins. */
+  readonly signal?: AbortSignal;
+}
+
+/** What became of an entity and its rules. */
+export interface AppliedEntity {
+  readonly name: string;
+  readonly outcome: keyof AppliedConfig;
+  readonly rules: readonly AppliedRule[];
+  /** A sentence for each setting and rule that is not as the configuration has it, and stays. */
+  readonly differences: readonly string[];
+}
+
+/** What became of a configuration. */
+export interface Application {
+  /** In the order of the configuration, without those that were refused or not begun. */
+  readonly entities: readonly AppliedEntity[];
+  /** Lines about what was refused, with the path of each. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Applies a configuration as `applyEach` does. Throws ConfigError with a fault for each entity that the service
+ * refuses; the others are applied nevertheless.
+ */
+export async function applyConfig(
+  target: ConfigTarget,
+  config: NamespaceConfig,
+): Promise<AppliedConfig> {
+  const { entities, faults } = await applyEach(target, config);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const count = (outcome: keyof AppliedConfig) =>
+    entities.filter((one) => one.outcome === outcome).length;
+  return { created: count('created'), updated: count('updated'), unchanged: count('unchanged') };
+}
+
+/**
+ * Creates the entities of a configuration, destinations of forwarding first, and updates those that exist with other
+ * settings. Rules and shared access policies of what exists are changed only if the configuration has some. Entities
+ * and rules that it does not mention stay, except other rules of a subscription whose rules it has. Applying it again
+ * changes nothing. A forward that closes a circle is set once all entities exist.
+ *
+ * Up to 16 entities are worked on at a time; each costs what its creation costs, and one that exists two reads or more.
+ * Throws what the target throws beside BrokerError, after the work that was begun.
+ */
+export async function applyEach(
+  target: ConfigTarget,
+  config: NamespaceConfig,
+  options: ApplyOptions = {},
+): Promise<Application> {
+  return await new Applying(target, config, options).all();
+}
+
+type Applied = AppliedEntity | undefined;
+
+class Applying {
+  readonly #target: ConfigTarget;
+  readonly #options: ApplyOptions;
+  readonly #entities: ReadonlyMap<string, EntityConfig>;
+  /** The forwards that are set last, by the key of their entity. */
+  readonly #closing: ReadonlyMap<string, readonly Destination[]>;
+  readonly #limiter = new Limiter(CONFIG_LIMITS.width);
+  readonly #faults = new Faults();
+  /** The work on each entity until it exists, by its key; undefined = it failed, or was not begun. */
+  readonly #works = new Map<string, Promise<Applied>>();
+  #hasFailed = false;
+
+  constructor(target: ConfigTarget, { entities }: NamespaceConfig, options: ApplyOptions) {
+    this.#target = target;
+    this.#options = options;
+    this.#entities = new Map(entities.map((entity) => [entity.name.toLowerCase(), entity]));
+    this.#closing = closingForwards(this.#entities);
+  }
+
+  /** Waits for the work on all entities, so that none is under way when an error is thrown. */
+  async all(): Promise<Application> {
+    const works = [...this.#entities].map(async ([key, entity]) => {
+      const applied = await this.#finish(key, entity);
+      this.#options.applied?.();
+      return applied;
+    });
+    const entities = (await Promise.allSettled(works)).flatMap((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value ?? [];
+    });
+    return { entities, faults: this.#faults.lines };
+  }
+
+  /** Works on an entity once. Without the closing forwards there are no circles, so no two wait for each other. */
+  #start(key: string): Promise<Applied> {
+    const begun = this.#works.get(key);
+    if (begun !== undefined) return begun;
+    const work = this.#begin(key);
+    this.#works.set(key, work);
+    return work;
+  }
+
+  async #begin(key: string): Promise<Applied> {
+    const entity = this.#entities.get(key);
+    if (entity === undefined) return undefined;
+    const closing = this.#closing.get(key) ?? [];
+    if (!(await this.#areThere(neededBy(entity, closing)))) return undefined;
+    if (closing.length === 0) return await this.#during(entity, () => this.#apply(entity));
+    const settings = withoutForwards(entity.settings, closing);
+    return await this.#during(entity, async () => {
+      const isNew = await isCreated(this.#target, { ...entity, settings });
+      return unchanged(entity, isNew ? 'created' : 'unchanged');
+    });
+  }
+
+  /** Waits until an entity exists, and sets its forwards that close a circle. */
+  async #finish(key: string, entity: EntityConfig): Promise<Applied> {
+    const begun = await this.#start(key);
+    const closing = this.#closing.get(key);
+    if (begun === undefined || closing === undefined) return begun;
+    const names = closing.map(({ name }) => name);
+    const isNew = begun.outcome === 'created';
+    const done = (await this.#areThere(names))
+      ? await this.#during(entity, async () => {
+          if (!isNew) return await this.#applyExisting(entity);
+          await this.#target.update(entity.name, entity.settings, '*');
+          return begun;
+        })
+      : undefined;
+    if (done !== undefined || !isNew) return done;
+    const missing = `${entity.name} was created without its forwarding to ${names.join(' and ')}.`;
+    return { ...begun, differences: [missing] };
+  }
+
+  /** Whether the work on entities has succeeded. If it has not, its own fault says enough. */
+  async #areThere(names: readonly string[]): Promise<boolean> {
+    const others = await Promise.all(names.map((name) => this.#start(name.toLowerCase())));
+    return !others.includes(undefined);
+  }
+
+  async #during(entity: EntityConfig, work: () => Promise<AppliedEntity>): Promise<Applied> {
+    return await this.#limiter.during('apply', async () => {
+      if (this.#hasFailed || this.#options.signal?.aborted) return undefined;
+      try {
+        return await this.#faults.attemptLater((error) => placeOf(entity, error), work);
+      } catch (error) {
+        this.#hasFailed = true;
+        throw error;
+      }
+    });
+  }
+
+  async #apply(entity: EntityConfig): Promise<AppliedEntity> {
+    if (!(await isCreated(this.#target, entity))) return await this.#applyExisting(entity);
+    const [first, ...others] = entity.rules ?? [];
+    const created = await createRules(this.#rulesOf(entity), others);
+    const own = first === undefined ? [] : [{ name: first.rule.name, outcome: 'created' as const }];
+    return { ...unchanged(entity, 'created'), rules: [...own, ...created] };
+  }
+
+  async #applyExisting(entity: EntityConfig): Promise<AppliedEntity> {
+    const { description } = await this.#target.get(entity.name);
+    requireKind(entity, description);
+    const settings = withPolicies(entity.settings, description);
+    if (this.#options.keepsExisting === true) {
+      const own = differencesOf(this.#target, { ...entity, settings }, description);
+      const { rules, differences } =
+        entity.rules === undefined
+          ? unchanged(entity)
+          : await addRules(this.#rulesOf(entity), entity.rules);
+      return { ...unchanged(entity), rules, differences: [...own, ...differences] };
+    }
+    const hasSettings = await updateSettings(this.#target, { ...entity, settings }, description);
+    const rules =
+      entity.rules === undefined ? [] : await updateRules(this.#rulesOf(entity), entity.rules);
+    const hasRules = rules.some(({ outcome }) => outcome !== 'unchanged');
+    return { ...unchanged(entity, hasSettings || hasRules ? 'updated' : 'unchanged'), rules };
+  }
+
+  #rulesOf({ name: subscription }: EntityConfig) {
+    return { target: this.#target, subscription, faults: this.#faults };
+  }
+}
+
+function unchanged(
+  { name }: EntityConfig,
+  outcome: keyof AppliedConfig = 'unchanged',
+): AppliedEntity {
+  return { name, outcome, rules: [], differences: [] };
+}
+
+/** The names of the entities that must exist before an entity can, without those of `closing` forwards. */
+function neededBy(entity: EntityConfig, closing: readonly Destination[]): readonly string[] {
+  const later = closing.map(({ setting }) => setting);
+  const destinations = destinationsOf(entity).filter(({ setting }) => !later.includes(setting));
+  const names = destinations.map(({ name }) => name);
+  const topic = parseEntityPath(entity.name).subscription?.topic;
+  return topic === undefined ? names : [topic, ...names];
+}
+
+function withoutForwards(
+  settings: EntitySettings,
+  forwards: readonly Destination[],
+): EntitySettings {
+  const without: readonly string[] = forwards.map(({ setting }) => setting);
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !without.includes(name)),
+  ) as unknown as EntitySettings;
+}
+
+/** The policies of an entity stay if the configuration has none: a file can leave them out, since they have keys. */
+function withPolicies(settings: EntitySettings, description: EntityDescription): EntitySettings {
+  if (settings.kind === 'subscription' || settings.authorizationRules !== undefined) {
+    return settings;
+  }
+  if (description.kind === 'subscription' || description.authorizationRules.length === 0) {
+    return settings;
+  }
+  return { ...settings, authorizationRules: description.authorizationRules };
+}
+
+/** The path of the setting that a refusal is about, or else of the entity. */
+function placeOf({ at, places }: EntityConfig, { message }: BrokerError): string {
+  const quoted = [...message.matchAll(/'(\w+)'/g)].map(([, word = '']) => word);
+  const names = message.startsWith('Partitioning') ? ['enablePartitioning'] : quoted;
+  const settings = names.map((name) => name.slice(0, 1).toLowerCase() + name.slice(1));
+  const setting = settings.find((name) => Object.hasOwn(places, name));
+  return (setting === undefined ? undefined : places[setting]) ?? at;
+}
+
+/** Creates an entity, a subscription with its first rule. Returns false if it exists. Throws BrokerError. */
+async function isCreated(target: ConfigTarget, entity: EntityConfig): Promise<boolean> {
+  const { name, settings, rules } = entity;
+  const first = rules?.[0]?.rule;
+  const withRule =
+    settings.kind === 'subscription' && first !== undefined
+      ? { ...settings, defaultRule: first }
+      : settings;
+  try {
+    await target.create(name, withRule);
+    return true;
+  } catch (error) {
+    if (error instanceof BrokerError && error.code === 'MessagingEntityAlreadyExists') return false;
+    throw error;
+  }
+}
+
+function requireKind({ name, settings: { kind } }: EntityConfig, found: EntityDescription): void {
+  if (found.kind === kind) return;
+  throw argumentError(
+    `The namespace has a ${found.kind} '${name}', and no ${kind}: delete it, or choose another name.`,
+  );
+}
+
+/** Returns whether an existing entity had other settings and now has these. Throws BrokerError. */
+async function updateSettings(
+  target: ConfigTarget,
+  { name, settings }: EntityConfig,
+  description: EntityDescription,
+): Promise<boolean> {
+  try {
+    if (isDeepStrictEqual(target.describe(settings, description), description)) return false;
+    await target.update(name, settings, '*');
+    return true;
+  } catch (error) {
+    if (!(error instanceof BrokerError) || error.code !== 'ArgumentError') throw error;
+    throw argumentError(
+      `${error.message} The entity exists: delete it, so that it is created anew, or change the configuration.`,
+      error,
+    );
+  }
+}
