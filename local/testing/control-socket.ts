@@ -56,10 +56,23 @@ export function controlSocketPath(sharing: Sharing): string {
 function ownDirectory(): string {
   const uid = process.getuid?.();
   const directory = join(tmpdir(), `dynabus-${uid}`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const { mode, uid: owner } = statSync(directory);
   if (owner === uid && (mode & 0o077) === 0) return directory;
   throw new StartupError(
     `Other users can enter ${directory}, through which tests find their server: remove it, or set TMPDIR to a directory of your own.`,
   );
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    throw new StartupError(
+      `The directory ${directory}, through which tests find their server, cannot be made: ${message}. Set TMPDIR to a directory that you can write to.`,
+      { cause },
+    );
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -98,6 +98,17 @@ test('a temporary directory whose path is too long for a socket is refused', (t)
   const { status, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
   assert.equal(status, 1);
   assert.match(stderr, /too long a path for a socket.+: set TMPDIR to a shorter one/);
+});
+
+test('a temporary directory that does not exist is not made', (t) => {
+  const folder = temporaryDirectory(t);
+  const missing = join(folder, 'missing');
+  const [command, args, { cwd, env }] = clientCommand(folder);
+  const options = { cwd, env: { ...env, TMPDIR: missing }, encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync(command, args, options);
+  assert.equal(status, 1);
+  assert.match(stderr, /cannot be made: .+ Set TMPDIR to a directory that you can write to\./);
+  assert.ok(!existsSync(missing));
 });
 
 test('a folder for sockets that others can enter is refused', async (t) => {
