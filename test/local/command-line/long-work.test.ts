@@ -17,7 +17,7 @@ test(`${MANY} messages are sent, dead-lettered, resubmitted and purged`, async (
   assert.deepEqual(JSON.parse(sent), { sent: MANY });
   await bus.succeed(['receive', queue, '--count', String(MANY), '--dead-letter', '--quiet']);
   const before = JSON.parse(await bus.succeed(['list', queue, '--json']));
-  assert.equal(before[0].CountDetails.DeadLetterMessageCount, String(MANY));
+  assert.equal(before[0].CountDetails.DeadLetterMessageCount, MANY);
   assert.equal(
     await bus.succeed(['resubmit', queue, '--all']),
     `Resubmitted ${MANY} messages of ${queue}/$deadletterqueue.\n`,

@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { controlSocketPath } from '../../../local/testing/control-socket.ts';
 import { parseConnectionString } from '../../../shared/auth/connection-string.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { isRunning, temporaryDirectory, untilEnded } from '../cli.ts';
@@ -101,13 +102,18 @@ test('a temporary directory whose path is too long for a socket is refused', (t)
 });
 
 test('a temporary directory that does not exist is not made', (t) => {
-  const folder = temporaryDirectory(t);
-  const missing = join(folder, 'missing');
-  const [command, args, { cwd, env }] = clientCommand(folder);
-  const options = { cwd, env: { ...env, TMPDIR: missing }, encoding: 'utf8' } as const;
-  const { status, stderr } = spawnSync(command, args, options);
-  assert.equal(status, 1);
-  assert.match(stderr, /cannot be made: .+ Set TMPDIR to a directory that you can write to\./);
+  const missing = join(temporaryDirectory(t), 'missing');
+  const { TMPDIR } = process.env;
+  process.env['TMPDIR'] = missing;
+  t.after(() => {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+  });
+  const sharing = { directory: '/', program: 'a', version: '1', engine: [] };
+  assert.throws(
+    () => controlSocketPath(sharing),
+    /cannot be made: .+ Set TMPDIR to a directory that you can write to\./,
+  );
   assert.ok(!existsSync(missing));
 });
 
