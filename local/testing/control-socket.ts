@@ -20,6 +20,9 @@ export interface ServerAddress {
   readonly pid: number;
 }
 
+/** How lines begin that the server writes for people while it starts. */
+export const SERVER_SAYS = 'dynabus: ';
+
 /** What decides which server a process shares: tests of other projects, versions and engines have others. */
 interface Sharing {
   /** Where the tests run. */

@@ -13,12 +13,16 @@ const ISO =
 /** The length of a duration, ms. Throws RangeError if it is none, or an unknown unit is named. */
 export function milliseconds(duration: Duration): number {
   const parts = typeof duration === 'string' ? ISO.exec(duration)?.groups : duration;
-  if (parts === undefined || Object.keys(parts).length === 0) throw notADuration(duration);
+  if (typeof parts !== 'object' || parts === null || Object.keys(parts).length === 0) {
+    throw notADuration(duration);
+  }
   let ms = 0;
   for (const [unit, value] of Object.entries(parts)) {
     if (value === undefined) continue;
-    const number = Number(value);
-    if (!Object.hasOwn(UNITS_MS, unit) || !Number.isFinite(number)) throw notADuration(duration);
+    const number = typeof duration === 'string' ? Number(value) : value;
+    if (!Object.hasOwn(UNITS_MS, unit) || typeof number !== 'number' || !Number.isFinite(number)) {
+      throw notADuration(duration);
+    }
     ms += number * UNITS_MS[unit as keyof typeof UNITS_MS];
   }
   return Math.round(ms);
@@ -26,6 +30,6 @@ export function milliseconds(duration: Duration): number {
 
 function notADuration(duration: unknown): RangeError {
   return new RangeError(
-    `${JSON.stringify(duration)} is no duration. Write { days: 14 }, { hours: 1, minutes: 30 } or 'PT90S'.`,
+    `${JSON.stringify(duration)} is not a duration. Write { days: 14 }, { hours: 1, minutes: 30 } or 'PT90S'.`,
   );
 }

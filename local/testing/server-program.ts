@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** How to run the server for tests. */
 export interface ServerProgram {
@@ -16,8 +17,7 @@ export function serverProgram(): ServerProgram {
   const files = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   const file = files.find((each) => existsSync(each));
   if (file === undefined) throw new Error(`The server for tests is missing: ${files.join(', ')}.`);
-  return {
-    file,
-    nodeArguments: file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [],
-  };
+  if (!file.endsWith('.ts')) return { file, nodeArguments: [] };
+  const compiler = pathToFileURL(createRequire(import.meta.url).resolve('tsx'));
+  return { file, nodeArguments: ['--import', compiler.href] };
 }

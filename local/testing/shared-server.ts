@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import { StartupError } from '../startup-error.ts';
-import { controlSocketPath, type ServerAddress } from './control-socket.ts';
+import { controlSocketPath, SERVER_SAYS, type ServerAddress } from './control-socket.ts';
 import type { ServerProgram } from './server-program.ts';
 
 /** How long the server may take to be ready, with the installation of an engine before its first start. */
@@ -119,9 +120,10 @@ function start({ file, nodeArguments }: ServerProgram, path: string): Started {
   });
   let output = '';
   let ended: number | undefined;
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output = (output + text).slice(-OUTPUT_LENGTH_MAX);
-    process.stderr.write(text);
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    // The last line of a server that fails is its error, which is thrown.
+    if (line.startsWith(SERVER_SAYS)) process.stderr.write(`${line}\n`);
+    else output = `${output}${line}\n`.slice(-OUTPUT_LENGTH_MAX);
   });
   child.once('error', (error) => {
     output = `The server for tests could not be started: ${error.message}.`;

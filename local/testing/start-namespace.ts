@@ -8,6 +8,7 @@ import { NamespaceClient } from '../client/namespace-client.ts';
 import { readAll } from '../client/read-all.ts';
 import type { Duration, NamespaceDescription } from '../config/description.ts';
 import type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+import { checkedDescription } from './checked-description.ts';
 import { milliseconds } from './milliseconds.ts';
 import { serverProgram } from './server-program.ts';
 import { sharedServer } from './shared-server.ts';
@@ -48,22 +49,29 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   readonly connectionString: string;
   readonly adminConnectionString: string;
   readonly url: string;
-  readonly #client: NamespaceClient;
+  readonly #connection: NamespaceClient;
+  #isStopped = false;
 
   constructor(name: string, connection: ConnectionString) {
     this.name = name;
     this.connectionString = formatConnectionString(connection);
     this.adminConnectionString = this.connectionString;
-    this.#client = new NamespaceClient(connection);
-    this.url = this.#client.address;
+    this.#connection = new NamespaceClient(connection);
+    this.url = this.#connection.address;
   }
 
   get clock(): NamespaceClock {
     return this;
   }
 
+  /** A call after the end would begin the namespace anew. */
+  get #client(): NamespaceClient {
+    if (!this.#isStopped) return this.#connection;
+    throw new Error('The namespace has been stopped. Start another one with startNamespace.');
+  }
+
   async declare(description: NamespaceDescription | EmulatorConfiguration): Promise<void> {
-    await this.#change('PUT', '$config', description);
+    await this.#change('PUT', '$config', checkedDescription(description));
   }
 
   async now(): Promise<Date> {
@@ -76,13 +84,17 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     );
   }
 
-  async advanceTo(instant: Date): Promise<Date> {
-    return timeIn(await this.#change('POST', '$clock', { now: instant.toISOString() }));
+  async advanceTo(instant: Date | string): Promise<Date> {
+    const time = new Date(instant);
+    if (Number.isNaN(time.getTime())) {
+      throw new RangeError(`'${instant}' is not an instant. Write it like '2030-01-01T00:00:00Z'.`);
+    }
+    return timeIn(await this.#change('POST', '$clock', { now: time.toISOString() }));
   }
 
   async messages(path: string): Promise<readonly TestMessage[]> {
     const messages: TestMessage[] = [];
-    const pages = readAll(this.#client, readPath(path), {
+    const pages = readAll(this.#client, readPath(String(path)), {
       skipped: (sentence) => {
         throw new Error(sentence);
       },
@@ -103,7 +115,9 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   }
 
   async stop(): Promise<void> {
-    await this.#client.call({ method: 'DELETE', path: '$namespace', headers: JSON_TYPE });
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    await this.#connection.call({ method: 'DELETE', path: '$namespace', headers: JSON_TYPE });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,6 +8,7 @@ import { serveNamespace } from '../namespace.ts';
 import { CONFIG } from '../namespaces/config-port.ts';
 import { StartupError } from '../startup-error.ts';
 import { Clients } from './clients.ts';
+import { SERVER_SAYS } from './control-socket.ts';
 
 /**
  * The process that serves the namespaces of a test run: `test-server PATH [IDLE_MS]`, where PATH is that of the control
@@ -113,5 +114,5 @@ async function failureOf(engine: Engine): Promise<never> {
 }
 
 function say(line: string): void {
-  process.stderr.write(`dynabus: ${line}\n`);
+  process.stderr.write(`${SERVER_SAYS}${line}\n`);
 }

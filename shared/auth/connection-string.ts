@@ -28,6 +28,8 @@ const HOST = /^[a-z\d.-]+(?::\d{1,5})?$|^\[[\da-f:.]+\](?::\d{1,5})?$/i;
  * ignored, as the official clients do. Throws ConnectionStringError.
  */
 export function parseConnectionString(text: string): ConnectionString {
+  // Callers without types often pass a variable of the environment that is not set.
+  if (typeof text !== 'string' || text.trim() === '') throw fault('is missing');
   if (text.length > LENGTH_MAX) throw fault(`is longer than ${LENGTH_MAX} characters`);
   const fields = fieldsOf(text);
   const host = hostOf(required(fields, 'Endpoint'));

@@ -151,10 +151,32 @@ test('the API needs no fetch, which environments of tests replace', async (t) =>
   assert.ok((await clock.now()) instanceof Date);
 });
 
-test('after stop the namespace is empty, and dispose stops it', async () => {
+test('dispose stops a namespace, after which its calls reject and its entities are gone', async () => {
   const bus = await startNamespace({ queues: ['orders'] });
   await bus[Symbol.asyncDispose]();
-  await assert.rejects(bus.messages('orders'), /could not be found/);
+  await bus.stop();
+  const STOPPED = /The namespace has been stopped\. Start another one/;
+  await assert.rejects(bus.messages('orders'), STOPPED);
+  await assert.rejects(bus.reset(), STOPPED);
+  await assert.rejects(bus.clock.advance({ days: 1 }), STOPPED);
+
+  const client = new ServiceBusClient(bus.connectionString);
+  after(() => client.close());
+  await assert.rejects(client.createSender('orders').sendMessages({ body: 1 }), /orders/);
+});
+
+test('plain mistakes are explained', async () => {
+  const { clock, messages } = bound(await started());
+  await assert.rejects(clock.advanceTo('tomorrow'), /'tomorrow' is not an instant/);
+  assert.ok((await clock.advanceTo('2035-01-01T00:00:00Z')).getTime() >= Date.UTC(2035, 0));
+  await assert.rejects(clock.advance({ days: '1' } as never), /is not a duration/);
+  await assert.rejects(clock.advance(undefined as never), /is not a duration/);
+  await assert.rejects(messages(undefined as never), /undefined/);
+  const wrong = [new Map(), new Set(['orders'])].map((queues) => ({ queues }) as never);
+  for (const description of [...wrong, null as never]) {
+    await assert.rejects(startNamespace(description), /must be an (?:array|object)/);
+  }
+  await assert.rejects(startNamespace({ queues: [1n] } as never), /cannot be written as JSON/);
 });
 
 /** The members of a namespace, so that a test can take them apart. */
