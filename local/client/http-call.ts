@@ -26,6 +26,9 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
+/** Tests may replace the timers of this process later. */
+const { setTimeout, clearTimeout } = globalThis;
+
 /** Connections are kept for the next request, as many as a command uses at once. */
 const KEEP = { keepAlive: true, maxSockets: 64 } as const;
 let agents: { readonly plain: PlainAgent; readonly tls: TlsAgent } | undefined;

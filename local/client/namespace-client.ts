@@ -38,10 +38,13 @@ export class NamespaceClient {
   /** The address of the namespace, without a slash at its end. */
   readonly address: string;
   readonly #connection: ConnectionString;
+  readonly #tokenExpiresAt: number | undefined;
   #token: { readonly text: string; readonly expiresAt: number } | undefined;
 
-  constructor(connection: ConnectionString) {
+  /** `tokenExpiresAt` = when the only token of this client expires, epoch ms; default: tokens of an hour. */
+  constructor(connection: ConnectionString, tokenExpiresAt?: number) {
     this.#connection = connection;
+    this.#tokenExpiresAt = tokenExpiresAt;
     this.address = httpAddress(connection);
   }
 
@@ -93,10 +96,11 @@ export class NamespaceClient {
 
   #authorization(): string {
     const now = Date.now();
-    if (this.#token === undefined || this.#token.expiresAt - TOKEN_SPARE_MS < now) {
+    const isOld = this.#token !== undefined && this.#token.expiresAt - TOKEN_SPARE_MS < now;
+    if (this.#token === undefined || isOld) {
       const { keyName, key, entityPath } = this.#connection;
       const audience = entityPath === undefined ? this.address : `${this.address}/${entityPath}`;
-      const expiresAt = now + TOKEN_MS;
+      const expiresAt = this.#tokenExpiresAt ?? now + TOKEN_MS;
       this.#token = { expiresAt, text: createSasToken({ audience, keyName, key, expiresAt }) };
     }
     return this.#token.text;

@@ -44,7 +44,8 @@ export interface NamespaceClock {
   now(): Promise<Date>;
   /**
    * Moves the clock ahead, for example by `{ days: 14 }`. Resolves with the new time once everything that came due
-   * is done: locks have ended, scheduled messages are active, expired ones are dead-lettered.
+   * is done: locks have ended, and scheduled messages are active. A receive moves expired messages to the dead-letter
+   * queue.
    */
   advance(by: Duration): Promise<Date>;
   /** Moves the clock ahead to an instant, or its ISO 8601 text. Rejects if it is in the past. */

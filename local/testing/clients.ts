@@ -14,6 +14,8 @@ export class Clients {
   readonly #idleMs: number;
   #serving: { readonly address: ServerAddress; readonly remove: RemoveNamespace } | undefined;
   #idle: NodeJS.Timeout;
+  /** Whether nobody is served any more. */
+  #isEnding = false;
   readonly #gone: Promise<void>;
   #end: () => void = () => {};
 
@@ -25,9 +27,6 @@ export class Clients {
     });
     this.#idle = this.#awaitClients();
     control.on('connection', (socket) => this.#add(socket));
-    control.once('close', () => {
-      for (const socket of this.#sockets) socket.destroy();
-    });
   }
 
   /** Tells all clients, also later ones, that the server is ready. `remove` is called for what a client leaves. */
@@ -36,16 +35,24 @@ export class Clients {
     for (const socket of this.#sockets) tell(socket, address);
   }
 
-  /** Resolves when no client has been connected for `idleMs`. */
+  /** Resolves when no client has been connected for `idleMs`; from then on, connections are closed unanswered. */
   allGone(): Promise<void> {
     return this.#gone;
   }
 
   #awaitClients(): NodeJS.Timeout {
-    return setTimeout(() => this.#end(), this.#idleMs);
+    return setTimeout(() => {
+      this.#isEnding = true;
+      this.#end();
+    }, this.#idleMs);
   }
 
   #add(socket: Socket): void {
+    if (this.#isEnding) {
+      // The client then starts another server.
+      socket.destroy();
+      return;
+    }
     clearTimeout(this.#idle);
     this.#sockets.add(socket);
     const names = new Set<string>();

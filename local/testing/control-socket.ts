@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartupError } from '../startup-error.ts';
@@ -60,10 +60,12 @@ function ownDirectory(): string {
   const uid = process.getuid?.();
   const directory = join(tmpdir(), `dynabus-${uid}`);
   makeDirectory(directory);
-  const { mode, uid: owner } = statSync(directory);
-  if (owner === uid && (mode & 0o077) === 0) return directory;
+  // Not through a link, which its owner could lead elsewhere.
+  const status = lstatSync(directory);
+  const isOwn = status.isDirectory() && status.uid === uid && (status.mode & 0o077) === 0;
+  if (isOwn) return directory;
   throw new StartupError(
-    `Other users can enter ${directory}, through which tests find their server: remove it, or set TMPDIR to a directory of your own.`,
+    `${directory}, through which tests find their server, must be a directory that only you can enter: remove it, or set TMPDIR to another directory.`,
   );
 }
 

@@ -27,6 +27,11 @@ export interface SharedServer {
 
 let connecting: Promise<SharedServer> | undefined;
 
+/** Lets the next call of `sharedServer` connect anew, since the server at this address does not answer. */
+export function forgetSharedServer(): void {
+  connecting = undefined;
+}
+
 /**
  * Connects to the server of this test run, and starts it if none runs: one engine, and one server, for all processes
  * that run in the same directory. It ends ten seconds after the last of them. Throws StartupError.
@@ -35,9 +40,7 @@ export function sharedServer(program: ServerProgram): Promise<SharedServer> {
   connecting ??= connectOrStart(program).then(
     ({ socket, address }) => {
       // A later call starts a new server if this one has ended.
-      socket.once('close', () => {
-        connecting = undefined;
-      });
+      socket.once('close', forgetSharedServer);
       return { address, owns: (namespace) => socket.write(`${namespace}\n`) };
     },
     (error: unknown) => {

@@ -3,6 +3,7 @@ import {
   type ConnectionString,
   formatConnectionString,
 } from '../../shared/auth/connection-string.ts';
+import { UnreachableError } from '../client/client-errors.ts';
 import { readPath } from '../client/entity-path.ts';
 import { NamespaceClient } from '../client/namespace-client.ts';
 import { readAll } from '../client/read-all.ts';
@@ -11,12 +12,14 @@ import type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace 
 import { checkedDescription } from './checked-description.ts';
 import { milliseconds } from './milliseconds.ts';
 import { serverProgram } from './server-program.ts';
-import { sharedServer } from './shared-server.ts';
+import { forgetSharedServer, sharedServer } from './shared-server.ts';
 import { toTestMessage } from './test-message.ts';
 
 const ROOT_RULE = 'RootManageSharedAccessKey';
 const NAME_BYTES = 8;
 const MESSAGES_MAX = 10_000;
+/** Tests may set a date of their own in this process; tokens must not depend on it. */
+const TOKEN_EXPIRES_AT = Date.UTC(9999, 0, 1);
 const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
 
 /**
@@ -28,6 +31,19 @@ const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
 export async function startNamespace(
   description: NamespaceDescription | EmulatorConfiguration = {},
 ): Promise<TestNamespace> {
+  try {
+    return await start(description);
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error;
+    // The server has just ended, and the end of the connection to it has not been noticed yet.
+    forgetSharedServer();
+    return await start(description);
+  }
+}
+
+async function start(
+  description: NamespaceDescription | EmulatorConfiguration,
+): Promise<TestNamespace> {
   const { address, owns } = await sharedServer(serverProgram());
   const name = `test-${randomBytes(NAME_BYTES).toString('hex')}`;
   const { host, key } = address;
@@ -38,7 +54,8 @@ export async function startNamespace(
     await namespace.declare(description);
     return namespace;
   } catch (error) {
-    await namespace.stop();
+    // What cannot be deleted now is deleted when this process ends.
+    await namespace.stop().catch(() => {});
     throw error;
   }
 }
@@ -56,7 +73,7 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     this.name = name;
     this.connectionString = formatConnectionString(connection);
     this.adminConnectionString = this.connectionString;
-    this.#connection = new NamespaceClient(connection);
+    this.#connection = new NamespaceClient(connection, TOKEN_EXPIRES_AT);
     this.url = this.#connection.address;
   }
 

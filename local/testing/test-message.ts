@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util';
 import { present } from '../../shared/domain/present.ts';
 import type { ClientMessage } from '../client/message.ts';
 import type { TestMessage } from './api.ts';

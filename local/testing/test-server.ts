@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { unlinkSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { localAdmission } from '../local-admission.ts';
@@ -9,6 +8,7 @@ import { CONFIG } from '../namespaces/config-port.ts';
 import { StartupError } from '../startup-error.ts';
 import { Clients } from './clients.ts';
 import { SERVER_SAYS } from './control-socket.ts';
+import { ControlSocket } from './listen.ts';
 
 /**
  * The process that serves the namespaces of a test run: `test-server PATH [IDLE_MS]`, where PATH is that of the control
@@ -26,62 +26,18 @@ process.exit(await main());
 async function main(): Promise<number> {
   const control = createServer();
   try {
-    if (!(await listen(control))) return 0;
-    await serve(control);
+    const socket = new ControlSocket(path);
+    if (!(await socket.listen(control))) return 0;
+    await serve(control, socket);
     return 0;
   } catch (error) {
     process.stderr.write(`${error instanceof StartupError ? error.message : String(error)}\n`);
     return 1;
-  } finally {
-    control.close();
-  }
-}
-
-/** Listens on the control socket. Resolves with false if another server does. Throws StartupError. */
-async function listen(control: Server): Promise<boolean> {
-  if (await tryListen(control)) return true;
-  if (await hasListener()) return false;
-  // A server that was killed has left its socket. On Windows a pipe ends with its server.
-  unlinkIfThere();
-  return await tryListen(control);
-}
-
-/** Resolves with false if the path is in use. Throws StartupError if it cannot be a socket's. */
-function tryListen(control: Server): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const failed = ({ code, message }: NodeJS.ErrnoException) => {
-      if (code === 'EADDRINUSE') resolve(false);
-      else reject(new StartupError(`Tests cannot find their server by ${path}: ${message}.`));
-    };
-    control.once('error', failed).listen(path, () => {
-      control.off('error', failed);
-      resolve(true);
-    });
-  });
-}
-
-/** Whether a process listens on the control socket. */
-function hasListener(): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = connect(path);
-    const end = (answer: boolean) => {
-      probe.destroy();
-      resolve(answer);
-    };
-    probe.once('connect', () => end(true)).once('error', () => end(false));
-  });
-}
-
-function unlinkIfThere(): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Another server has removed it first, or it cannot be removed: then to listen fails.
   }
 }
 
 /** Serves until no process of the test run is connected. Throws StartupError. */
-async function serve(control: Server): Promise<void> {
+async function serve(control: Server, socket: ControlSocket): Promise<void> {
   const clients = new Clients(control, Number(idleMs));
   const engine = await startEngine({ warn: say, say });
   try {
@@ -103,8 +59,11 @@ async function serve(control: Server): Promise<void> {
     const { host } = new URL(namespaces.url);
     clients.serve({ host, key, pid: process.pid }, (name) => namespaces.remove(name));
     await Promise.race([clients.allGone(), failureOf(engine)]);
+    // First nobody finds this server any more.
+    socket.remove();
     await namespaces.stop();
   } finally {
+    socket.remove();
     await engine.stop();
   }
 }

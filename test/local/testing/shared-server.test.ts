@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Clients } from '../../../local/testing/clients.ts';
 import { controlSocketPath } from '../../../local/testing/control-socket.ts';
 import { parseConnectionString } from '../../../shared/auth/connection-string.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
@@ -75,6 +76,46 @@ test('a server ends when nobody is connected for its idle time, and takes its so
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test('of servers that start at once beside the socket of a killed one, one stays', async (t) => {
+  const path = join(temporaryDirectory(t), 'a.sock');
+  const start = () => {
+    const child = spawn(process.execPath, ['--import', TSX, SERVER, path, '3000'], {
+      stdio: 'ignore',
+    });
+    t.after(() => child.kill('SIGKILL'));
+    return { child, ended: once(child, 'exit') };
+  };
+  const killed = start();
+  (await connected(path)).socket.destroy();
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+
+  const servers = [start(), start(), start(), start()];
+  const { socket, pid } = await connected(path);
+  const others = servers.filter(({ child }) => child.pid !== pid);
+  assert.equal(others.length, 3);
+  assert.deepEqual(
+    (await Promise.all(others.map(({ ended }) => ended))).map(([code]) => code),
+    [0, 0, 0],
+  );
+  assert.equal((await connected(path)).pid, pid);
+  socket.destroy();
+});
+
+test('a client that comes when its server ends gets no address', async (t) => {
+  const path = join(temporaryDirectory(t), 'a.sock');
+  const control = createServer().listen(path);
+  t.after(() => control.close());
+  await once(control, 'listening');
+  const clients = new Clients(control, 0);
+  clients.serve({ host: 'localhost:1', key: 'k', pid: 1 }, async () => {});
+  await clients.allGone();
+  const late = connect(path);
+  const answered = once(late, 'data').then(() => 'answered');
+  const closed = once(late.resume(), 'close').then(() => 'closed');
+  assert.equal(await Promise.race([answered, closed]), 'closed');
+});
+
 test('a second server on one socket leaves the first alone', async (t) => {
   const folder = temporaryDirectory(t);
   const first = await startClient(t, folder);
@@ -117,6 +158,15 @@ test('a temporary directory that does not exist is not made', (t) => {
   assert.ok(!existsSync(missing));
 });
 
+test('a link in place of the folder for sockets is refused', (t) => {
+  const folder = temporaryDirectory(t);
+  symlinkSync(temporaryDirectory(t), join(folder, ownFolder()));
+  const [command, args, options] = clientCommand(folder);
+  const { status, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /must be a directory that only you can enter: remove it/);
+});
+
 test('a folder for sockets that others can enter is refused', async (t) => {
   const folder = temporaryDirectory(t);
   mkdirSync(join(folder, ownFolder()));
@@ -124,7 +174,7 @@ test('a folder for sockets that others can enter is refused', async (t) => {
   const [command, args, options] = clientCommand(folder);
   const { status, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
   assert.equal(status, 1);
-  assert.match(stderr, /Other users can enter .+: remove it, or set TMPDIR/);
+  assert.match(stderr, /must be a directory that only you can enter: remove it, or set TMPDIR/);
 });
 
 function testing(file: string): string {

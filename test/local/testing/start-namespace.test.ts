@@ -145,6 +145,13 @@ test('a configuration of the emulator works in place of a description, and sessi
   assert.deepEqual(shown.sort(), ['a', 'a', 'b']);
 });
 
+test('a date that a test sets does not matter', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 0 });
+  const { clock, messages } = bound(await started({ queues: ['orders'] }));
+  assert.deepEqual(await messages('orders'), []);
+  assert.ok((await clock.advance({ days: 1 })).getTime() > Date.UTC(2026, 0));
+});
+
 test('the API needs no fetch, which environments of tests replace', async (t) => {
   t.mock.method(globalThis, 'fetch', () => assert.fail('fetch is called'));
   const { clock } = await started({ queues: ['orders'] });
