@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { StartupError } from '../startup-error.ts';
+import { StartupError, UsageError } from '../startup-error.ts';
 import { ENGINE_MANIFESTS, engineCache } from './engine-cache.ts';
 import { DYNAMODB_LOCAL_PACKAGE } from './engine-packages.ts';
 
@@ -31,7 +31,7 @@ export async function installEngines(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<boolean> {
   const target = engineCache(env);
-  if (target === undefined || env['DYNABUS_INSTALL'] === 'never') return false;
+  if (target === undefined || isForbidden(env)) return false;
   if (existsSync(target)) {
     throw new StartupError(`The engines in ${target} cannot be used. Remove it, and start again.`);
   }
@@ -54,6 +54,11 @@ export async function installEngines(
   }
   say('The engines are installed');
   return true;
+}
+
+function isForbidden({ DYNABUS_INSTALL: choice }: NodeJS.ProcessEnv): boolean {
+  if (choice === undefined || choice === '' || choice === 'never') return choice === 'never';
+  throw new UsageError(`DYNABUS_INSTALL may be 'never' or empty, not '${choice}'.`);
 }
 
 function removeIfThere(directory: string): void {
