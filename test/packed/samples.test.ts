@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { isMore } from '../runner/more.ts';
 import { Project } from './project.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The samples, and how many tests each has. */
 const SAMPLES = [
@@ -22,4 +27,24 @@ if (isMore()) {
       assert.match(output + errors, passed);
     });
   }
+
+  test('the programs of README.md and docs/testing.md run as written', () => {
+    const project = Project.with('quick-starts', ['@azure/service-bus@7.9.5']);
+    const pages = [
+      { page: 'README.md', command: ['node', '--test', 'README.mjs'], printed: /^. pass 1$/m },
+      {
+        page: 'docs/testing.md',
+        command: ['node', 'testing.mjs'],
+        printed: /body: \{ order: 1 \}/,
+      },
+    ];
+    for (const { page, command, printed } of pages) {
+      const text = readFileSync(join(ROOT, page), 'utf8');
+      const program = /^```js\n(?<program>.+?)^```$/ms.exec(text)?.groups?.['program'];
+      project.write(String(command.at(-1)), program ?? '');
+      const { exitCode, output, errors } = project.run(command);
+      assert.equal(exitCode, 0, output + errors);
+      assert.match(output, printed);
+    }
+  });
 }
