@@ -129,7 +129,7 @@ test('receive completes what it has printed, and nothing else', async () => {
   );
   const closed = await bus.run(['receive', queue, '--json'], {
     onOutput: () => {
-      throw new Error('EPIPE');
+      throw Object.assign(new Error('The pipe is closed.'), { code: 'EPIPE' });
     },
   });
   assert.deepEqual([closed.code, closed.stderr], [0, '']);

@@ -56,6 +56,26 @@ const WRONG: Readonly<Record<string, { readonly args: readonly string[]; readonl
       args: ['peek', 'q/', ...TO],
       says: /single quotes/,
     },
+    'a path with a segment ..': {
+      args: ['purge', '../orders', '--yes', ...TO],
+      says: /^'\.\.\/orders' is no path of an entity: the segments \. and \.\. name no entity/,
+    },
+    'a path with a segment . before its sub-queue': {
+      args: ['purge', 'orders/./$deadletterqueue', '--yes', ...TO],
+      says: /the segments \. and \.\. name no entity/,
+    },
+    'a path with an encoded segment': {
+      args: ['list', 'a/%2e%2e/orders', ...TO],
+      says: /^'a\/%2e%2e\/orders' is no path of an entity\. The name .* can contain only letters/,
+    },
+    'a path that names a subscription by ..': {
+      args: ['peek', 'events/subscriptions/..', ...TO],
+      says: /the segments \. and \.\. name no entity/,
+    },
+    'a name that no entity can have': {
+      args: ['send', 'a b', 'x', ...TO],
+      says: /^'a b' is no path of an entity\. The name 'a b' is not valid: .* letters/,
+    },
     'an unknown sub-queue': {
       args: ['peek', 'q/$dlq', ...TO],
       says: /names no queue that dynabus knows/,
@@ -155,7 +175,7 @@ const WRONG: Readonly<Record<string, { readonly args: readonly string[]; readonl
     },
     'an export to a place that does not exist': {
       args: ['export', 'q', '--out', '/nonexistent/x', ...TO],
-      says: /^The file \/nonexistent\/x cannot be written\.$/,
+      says: /^The file \/nonexistent\/x cannot be written: there is no such directory\.$/,
     },
     'an import of nothing': {
       args: ['import', ...TO],
