@@ -23,8 +23,8 @@ export interface ExportTarget {
   /** Ends a complete export: only now a file gets its name. Throws StartupError. */
   finish(): void;
   /**
-   * Ends an export, also after `finish`. Of one that is not complete, returns a sentence that says where its part is; undefined if there is none, or
-   * if it is on the output.
+   * Ends an export, also after `finish`. Of one that is not complete, returns a sentence that says where its part is;
+   * undefined if there is none, or if it is on the output.
    */
   giveUp(): string | undefined;
 }

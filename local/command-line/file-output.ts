@@ -1,13 +1,17 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Output } from './io.ts';
+
+/** An output of a command that is a file. */
+interface FileOutput {
+  write(text: string, done: (error?: Error) => void): void;
+}
 
 /**
  * An output that writes to a file descriptor until all bytes are written. Node's own stream for a file ignores that
  * the system has taken a part only, as it does when the disk becomes full, and so loses the rest without an error.
  * Writing blocks the process. The function of `write` gets the system's error.
  */
-export function fileOutput(descriptor: number): Output {
+export function fileOutput(descriptor: number): FileOutput {
   return {
     write: (text, done) => {
       try {

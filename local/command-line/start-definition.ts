@@ -8,7 +8,10 @@ export const START: Definition = {
   callsNamespace: false,
   options: [
     ['--port <n>', 'port to listen on, 0 for any free one (default: 5300)'],
-    ['--host <host>', 'address to listen on; any other than 127.0.0.1 needs --key'],
+    [
+      '--host <host>',
+      'address to listen on; any that other machines can reach needs --key (default: 127.0.0.1)',
+    ],
     ['--data <directory>', 'keep the data in this directory; default: in memory'],
     [
       '--engine <name>',

@@ -40,7 +40,7 @@ export function parseConnectionString(text: string): ConnectionString {
     keyName: required(fields, 'SharedAccessKeyName'),
     key: required(fields, 'SharedAccessKey'),
     ...(entityPath ? { entityPath } : {}),
-    isLocal: fields.get('usedevelopmentemulator')?.toLowerCase() === 'true',
+    isLocal: flagOf(fields, 'UseDevelopmentEmulator'),
   };
 }
 
@@ -79,6 +79,13 @@ function required(fields: ReadonlyMap<string, string>, name: string): string {
   const value = fields.get(name.toLowerCase());
   if (value) return value;
   throw fault(`has no ${name}`);
+}
+
+/** Another value than true or false would silently be one of them. */
+function flagOf(fields: ReadonlyMap<string, string>, name: string): boolean {
+  const value = fields.get(name.toLowerCase())?.toLowerCase() ?? 'false';
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw fault(`has a ${name} that is neither true nor false`);
 }
 
 function hostOf(endpoint: string): string {

@@ -26,6 +26,9 @@ export const runExport: RunCommand<ExportOptions> = async (io, [pathText], optio
   if (options.keys === true && pathText !== undefined) {
     throw new UsageError('--keys is for entities: give --entities in place of the path.');
   }
+  if (options.session !== undefined && pathText === undefined) {
+    throw new UsageError('--session is for messages: give the path of an entity, not --entities.');
+  }
   const path = pathText === undefined ? undefined : readPath(pathText);
   const context = connect(io, options);
   const target = options.out === undefined ? outputTarget(io.stdout) : fileTarget(options.out);

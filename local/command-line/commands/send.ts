@@ -10,7 +10,7 @@ import { EXIT, type ExitCode } from '../io.ts';
 import { readChunks, readWhole } from '../lines.ts';
 import { sendLines } from '../send-lines.ts';
 import { messagesText } from '../table.ts';
-import { readCount, readDuration, readInstant, readProperty } from '../values.ts';
+import { readCount, readDuration, readInstant, readProperties } from '../values.ts';
 
 /** The options of `dynabus send`, as written. */
 export interface SendOptions extends CommonOptions {
@@ -47,7 +47,7 @@ export const runSend: RunCommand<SendOptions> = async (io, [pathText = '', bodyT
   }
   const count = readCount(options.count ?? '1', '--count');
   const system = systemOf(options);
-  const properties = (options.property ?? []).map(readProperty);
+  const properties = readProperties(options.property ?? []);
   const body = bodyJson(await readBody(context, bodyText, options.file));
   const message = (number: number) => {
     const { MessageId: id } = system;

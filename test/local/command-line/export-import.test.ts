@@ -142,7 +142,12 @@ test('messages of many scheduled instants are sent in several batches', async ()
 const WRONG_LINES: Readonly<Record<string, string>> = {
   '{"Body":': 'Line 3 is not valid JSON.',
   '["Body"]': 'Line 3 is no message: it must be a JSON object.',
-  '{"body":"x"}': 'Line 3 is no message: Body is required and must be a text.',
+  '{}': 'Line 3 is no message: Body is required and must be a text.',
+  '{"body":"x"}':
+    'Line 3 is no message: there is no field "body"; write Body instead, or remove it.',
+  '{"Body":"x","Colour":1}': 'Line 3 is no message: there is no field "Colour"; remove it.',
+  '{"Body":"x","BrokerProperties":{"MesageId":"m"}}':
+    'Line 3 is no message: there is no field "MesageId"; write MessageId instead, or remove it.',
   '{"Body":7}': 'Line 3 is no message: Body is required and must be a text.',
   '{"Body":"x","BodyEncoding":"base64"}': 'Line 3 is no message: Body is not valid base64.',
   '{"Body":"x","BodyEncoding":"gzip"}': "Line 3 is no message: BodyEncoding may only be 'base64'.",

@@ -29,7 +29,14 @@ test('a sent message has all properties that the options name', async () => {
       's',
     ],
     ...['--to-address', 'you', '--reply-to', 'me', '--time-to-live', '90s'],
-    ...['--property', 'Priority=High=1', '--property', 'a:b=text', '--property', 'Quantity:int=7'],
+    ...[
+      '--property',
+      'Priority=High=1',
+      '--property',
+      'a:b:string=text',
+      '--property',
+      'Quantity:int=7',
+    ],
     ...[
       '--property',
       'Large:long=7',

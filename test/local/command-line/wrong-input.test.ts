@@ -130,11 +130,47 @@ const WRONG: Readonly<Record<string, { readonly args: readonly string[]; readonl
     },
     'a property of another type': {
       args: ['send', 'q', 'x', '--property', 'a:int=b', ...TO],
-      says: /^The value 'b' of the property 'a' is no int\.$/,
+      says: /^The value 'b' of the property 'a' is not an int\.$/,
     },
     'an int of more than 32 bits': {
       args: ['send', 'q', 'x', '--property', 'a:int=2147483648', ...TO],
-      says: /is no int\.$/,
+      says: /is not an int\.$/,
+    },
+    'a long of more than 64 bits': {
+      args: ['send', 'q', 'x', '--property', 'a:long=9223372036854775808', ...TO],
+      says: /^The value '9223372036854775808' of the property 'a' is not a long\.$/,
+    },
+    'a double that is infinite': {
+      args: ['send', 'q', 'x', '--property', 'a:double=1e400', ...TO],
+      says: /is not a double\.$/,
+    },
+    'a date that is none': {
+      args: ['send', 'q', 'x', '--property', 'a:date=2033-13-45T00:00:00Z', ...TO],
+      says: /is not a date\.$/,
+    },
+    'a property of an unknown type': {
+      args: ['send', 'q', 'x', '--property', 'a:foo=1', ...TO],
+      says: /^The property 'a' has the unknown type 'foo': write one of string, int, long, double, boolean, date or guid\./,
+    },
+    'a property that is given twice': {
+      args: ['send', 'q', 'x', '--property', 'a=1', '--property', 'a:int=2', ...TO],
+      says: /^The property 'a' is given twice: keep one --property\.$/,
+    },
+    'a session of an export of entities': {
+      args: ['export', '--entities', '--session', 's', ...TO],
+      says: /^--session is for messages: /,
+    },
+    'a file of messages beside a file of entities': {
+      args: ['import', '--in', 'f', '--entities', 'g', ...TO],
+      says: /^--in is for messages: /,
+    },
+    'outputs beside a connection string': {
+      args: ['deploy-info', '--outputs', 'f', ...TO],
+      says: /^Give either --outputs or --to\.$/,
+    },
+    'a connection string with a flag that is neither true nor false': {
+      args: ['list', '--to', TO[1]?.replace('=true', '=maybe') ?? ''],
+      says: /^The connection string has a UseDevelopmentEmulator that is neither true nor false\. /,
     },
     'an unknown mode': {
       args: ['receive', 'q', '--mode', 'peek', ...TO],
