@@ -29,7 +29,7 @@ const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 export function readMessageLine({ number, text }: Line, now: number): OutgoingText {
   const json = parse(text, number);
   const fault = faultOf(json);
-  if (fault !== undefined) throw new UsageError(`Line ${number} is no message: ${fault}.`);
+  if (fault !== undefined) throw new UsageError(`Line ${number} is not a message: ${fault}.`);
   const system = fieldOf(json, 'BrokerProperties');
   const scheduled = fieldOf(system, 'ScheduledEnqueueTimeUtc');
   const isLater = typeof scheduled === 'string' && Date.parse(scheduled) > now;
@@ -86,7 +86,7 @@ function faultOfSystem(system: unknown): string | undefined {
   if (wrong !== undefined) return `${wrong} must be a text`;
   const at = system['ScheduledEnqueueTimeUtc'] ?? undefined;
   if (at !== undefined && Number.isNaN(Date.parse(String(at)))) {
-    return 'ScheduledEnqueueTimeUtc is no date';
+    return 'ScheduledEnqueueTimeUtc is not a date';
   }
   const timeToLive = system['TimeToLive'] ?? undefined;
   return timeToLive === undefined || typeof timeToLive === 'number'

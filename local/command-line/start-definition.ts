@@ -3,7 +3,7 @@ import type { Definition } from './definition.ts';
 /** `dynabus start`, whose code is the whole service. */
 export const START: Definition = {
   name: 'start',
-  summary: 'Serve a namespace on this machine until a signal ends it',
+  summary: 'serve a namespace on this machine until a signal ends it',
   arguments: [],
   callsNamespace: false,
   options: [
@@ -47,6 +47,8 @@ export const START: Definition = {
     ['--json', 'print JSON when ready, and nothing else'],
     ['--quiet', 'print the address only'],
   ],
+  exitCodes:
+    '0 ended by a signal; 1 the server or its engine failed, or the port is taken; 2 wrong input',
   examples: [
     'dynabus start',
     'dynabus start --port 0 --data ./data',

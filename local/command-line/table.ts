@@ -46,7 +46,12 @@ export function sizeText(bytes: number): string {
   return `${Math.round(bytes / KB ** unit)} ${UNITS[unit]}`;
 }
 
-/** A number of messages: `1 message`, `2 messages`. */
+/** A number in a sentence: `10,000`. */
+export function numberText(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** A number of messages in a sentence: `1 message`, `10,000 messages`. */
 export function messagesText(count: number): string {
-  return count === 1 ? '1 message' : `${count} messages`;
+  return count === 1 ? '1 message' : `${numberText(count)} messages`;
 }

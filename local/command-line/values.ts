@@ -1,5 +1,6 @@
 import { listed } from '../../shared/domain/fault-words.ts';
 import { UsageError } from '../startup-error.ts';
+import { numberText } from './table.ts';
 
 /** The values of options. All functions throw UsageError with a sentence that says what to write. */
 
@@ -52,7 +53,7 @@ export function readCount(text: string, option: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && count <= COUNT_MAX) return count;
   throw new UsageError(
-    `${option} takes a whole number from 1 to ${COUNT_MAX.toLocaleString('en-US')}, not '${text}'.`,
+    `${option} takes a whole number from 1 to ${numberText(COUNT_MAX)}, not '${text}'.`,
   );
 }
 

@@ -26,6 +26,6 @@ export function milliseconds(duration: Duration): number {
 
 function notADuration(duration: unknown): RangeError {
   return new RangeError(
-    `${JSON.stringify(duration)} is no duration. Write { days: 14 }, { hours: 1, minutes: 30 } or 'PT90S'.`,
+    `${JSON.stringify(duration)} is not a duration. Write { days: 14 }, { hours: 1, minutes: 30 } or 'PT90S'.`,
   );
 }

@@ -67,7 +67,7 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
   for (const field of text.split(';')) {
     if (field.trim() === '') continue;
     const at = field.indexOf('=');
-    if (at < 1) throw fault('has a part that is no NAME=VALUE');
+    if (at < 1) throw fault('has a part that is not NAME=VALUE');
     const name = field.slice(0, at).trim().toLowerCase();
     if (fields.has(name)) throw fault('has a part twice');
     fields.set(name, field.slice(at + 1).trim());
@@ -91,7 +91,7 @@ function flagOf(fields: ReadonlyMap<string, string>, name: string): boolean {
 function hostOf(endpoint: string): string {
   const host = endpoint.replace(/^(?:sb|amqps?|https?):\/\//i, '').replace(/\/+$/, '');
   if (HOST.test(host) && URL.canParse(`http://${host}`)) return host;
-  throw fault('has an Endpoint that is no address such as sb://localhost:5300');
+  throw fault('has an Endpoint that is not an address such as sb://localhost:5300');
 }
 
 function fault(what: string): ConnectionStringError {

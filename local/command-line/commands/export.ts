@@ -1,9 +1,9 @@
 import { RefusalError } from '../../client/client-errors.ts';
 import { type ClientPath, readPath } from '../../client/entity-path.ts';
-import { countsOf, describe } from '../../client/management.ts';
+import { countsOf } from '../../client/management.ts';
 import { readAll } from '../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
-import { connect } from '../connect.ts';
+import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { type ExportTarget, fileTarget, outputTarget } from '../export-target.ts';
@@ -98,9 +98,9 @@ async function exportMessages(
 }
 
 /** How many messages there are; undefined without the right to know it, or if it is not known exactly. */
-async function countAt({ client }: Context, path: ClientPath): Promise<number | undefined> {
+async function countAt(context: Context, path: ClientPath): Promise<number | undefined> {
   try {
-    const entity = await describe(client, path.entity);
+    const entity = await describeQueue(context, path);
     const counts = entity === undefined ? undefined : countsOf(entity);
     return counts === undefined || counts.isEstimate ? undefined : counts[path.subQueue];
   } catch (error) {

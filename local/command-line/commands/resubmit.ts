@@ -1,8 +1,8 @@
 import { type ClientPath, readPath, subQueueOf } from '../../client/entity-path.ts';
-import { countsOf, describe } from '../../client/management.ts';
+import { countsOf } from '../../client/management.ts';
 import { NUMBERS_MAX, resubmit } from '../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
-import { connect } from '../connect.ts';
+import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode } from '../io.ts';
@@ -49,6 +49,7 @@ async function resubmitNumbers(
   path: ClientPath,
   numbers: readonly bigint[],
 ): Promise<ExitCode> {
+  await describeQueue(context, path);
   let done = 0;
   for (let i = 0; i < numbers.length && !context.signal.aborted; i += NUMBERS_MAX) {
     const sequenceNumbers = numbers.slice(i, i + NUMBERS_MAX);
@@ -67,7 +68,7 @@ async function resubmitMany(
   countMax: number | undefined,
 ): Promise<ExitCode> {
   const { client, signal } = context;
-  const entity = await describe(client, path.entity);
+  const entity = await describeQueue(context, path);
   const counts = entity === undefined ? undefined : countsOf(entity);
   const there = counts?.[path.subQueue] ?? 0;
   const total = Math.min(there, countMax ?? there);

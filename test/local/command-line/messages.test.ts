@@ -249,3 +249,27 @@ test('purge asks on a terminal, and removes only after the path was typed', asyn
   const yes = await bus.run(['purge', queue], { isTTY: true, stdin: `${queue}\n` });
   assert.deepEqual([yes.code, yes.stdout], [0, `Removed 2 messages from ${queue}.\n`]);
 });
+
+test('a topic has no messages to resubmit, purge or export', async (t) => {
+  const file = join(temporaryDirectory(t), 'Config.json');
+  writeFileSync(file, '{"topics":{"news":{}}}');
+  await bus.succeed(['import', '--entities', file]);
+  for (const args of [
+    ['resubmit', 'news', '--all'],
+    ['resubmit', 'news', '--sequence-numbers', '1'],
+    ['purge', 'news', '--yes'],
+    ['export', 'news'],
+  ]) {
+    const { code, stdout, stderr } = await bus.run(args);
+    assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+    assert.match(stderr, /^news is a topic, whose messages are in its subscriptions: name one, /);
+  }
+});
+
+test('a refusal of the only message says nothing of a batch', async () => {
+  const queue = await bus.queue();
+  const { code, stderr } = await bus.run(['send', queue, 'x', '--message-id', 'm'.repeat(129)]);
+  assert.equal(code, 1);
+  assert.match(stderr, /MessageId is 129 characters long/);
+  assert.doesNotMatch(stderr, /batch/);
+});

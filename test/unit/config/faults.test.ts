@@ -237,7 +237,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   'too many entities': [
     () =>
       inShort({ queues: Array.from({ length: CONFIG_LIMITS.entities + 1 }, (_, i) => `q${i}`) }),
-    'There are 2001 queues, topics and subscriptions; a configuration may have 2000: create the others later.',
+    'There are 2,001 queues, topics and subscriptions; a configuration may have 2,000: create the others later.',
   ],
   'a bigint': [
     () => inShort({ queues: [{ name: 'a', maxDeliveryCount: 5n }] }),
