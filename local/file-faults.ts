@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'its name is too long',
   ENFILE: 'too many files are open',
-  ENOENT: 'there is no such file or directory',
+  ENOENT: 'there is no such file',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is not a directory',
   EROFS: 'the file system is read-only',

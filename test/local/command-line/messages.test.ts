@@ -127,6 +127,28 @@ test('peek shows a table of the next messages and changes nothing', async () => 
   );
 });
 
+test('peek shows the messages of all sessions in one table, with their session', async () => {
+  const queue = await bus.queue('<RequiresSession>true</RequiresSession>');
+  for (const session of ['a', 'long-session', 'b']) {
+    await bus.succeed(['send', queue, session, '--session-id', session, '--message-id', 'm']);
+  }
+  const [titles = '', ...rows] = linesOf(await bus.succeed(['peek', queue]));
+  assert.match(titles, /^NUMBER {2}SESSION +ENQUEUED +STATE +DELIVERIES {2}SUBJECT OR ID {2}BODY$/);
+  const at = titles.indexOf('SESSION');
+  const sessions = rows.map((row) => row.slice(at, titles.indexOf('ENQUEUED')).trim());
+  assert.deepEqual([...sessions].sort(), ['a', 'b', 'long-session']);
+  const one = linesOf(await bus.succeed(['peek', queue, '--session', 'b']));
+  assert.match(one[1] ?? '', /^ +\d+ {2}b +20/);
+});
+
+test('a peek of more than one page has its titles once', async () => {
+  const queue = await bus.queue();
+  await bus.succeed(['send', queue, 'x', '--count', '1200']);
+  const table = linesOf(await bus.succeed(['peek', queue, '--all']));
+  assert.equal(table.length, 1201);
+  assert.equal(table.filter((line) => line.startsWith('NUMBER')).length, 1);
+});
+
 test('receive completes what it has printed, and nothing else', async () => {
   const queue = await bus.queue();
   await bus.succeed(['send', queue, 'body', '--message-id', 'm', '--count', '5']);
