@@ -1,3 +1,4 @@
+import { RefusalError } from '../../client/client-errors.ts';
 import { type ClientPath, readPath, subQueueOf } from '../../client/entity-path.ts';
 import { countsOf } from '../../client/management.ts';
 import { NUMBERS_MAX, resubmit } from '../../client/message-calls.ts';
@@ -49,11 +50,16 @@ async function resubmitNumbers(
   path: ClientPath,
   numbers: readonly bigint[],
 ): Promise<ExitCode> {
-  await describeQueue(context, path);
   let done = 0;
-  for (let i = 0; i < numbers.length && !context.signal.aborted; i += NUMBERS_MAX) {
-    const sequenceNumbers = numbers.slice(i, i + NUMBERS_MAX);
-    done += await resubmit(context.client, path, { sequenceNumbers });
+  try {
+    for (let i = 0; i < numbers.length && !context.signal.aborted; i += NUMBERS_MAX) {
+      const sequenceNumbers = numbers.slice(i, i + NUMBERS_MAX);
+      done += await resubmit(context.client, path, { sequenceNumbers });
+    }
+  } catch (error) {
+    // A topic is refused for another reason than that it is one.
+    if (error instanceof RefusalError) await describeQueue(context, path);
+    throw error;
   }
   return await report(context, path, done, numbers.length);
 }
