@@ -1,28 +1,39 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { format, parse } from 'node:path';
 import type { Certificate } from '../server/protocol-detector.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
-import { StartupError } from './startup-error.ts';
+import { fileFault, writeFault } from './file-faults.ts';
+import { UsageError } from './startup-error.ts';
 
 /**
  * Reads a certificate from `file` and its private key from the key file beside it. If `file` does not exist,
  * makes both and writes them, so that clients can trust `file`. It also accepts a file that holds the key as
- * well, as earlier versions wrote. Without `file` it makes a new pair and writes nothing. Throws StartupError.
+ * well, as earlier versions wrote. Without `file` it makes a new pair and writes nothing. Throws UsageError.
  * @param now the time of the machine, epoch ms
  */
 export function obtainCertificate(file: string | undefined, now: number): Certificate {
   if (file !== undefined && existsSync(file)) return readPair(file);
   const made = makeCertificate(now);
   if (file === undefined) return made;
+  const keyFile = keyFileOf(file);
+  // Only the owner may read the key.
+  writeNew(keyFile, made.key, 0o600);
   try {
-    // Only the owner may read the key. 'wx' fails instead of overwriting a file.
-    writeFileSync(keyFileOf(file), made.key, { mode: 0o600, flag: 'wx' });
-    writeFileSync(file, made.certificate, { flag: 'wx' });
-    return made;
+    writeNew(file, made.certificate, 0o666);
+  } catch (error) {
+    rmSync(keyFile, { force: true });
+    throw error;
+  }
+  return made;
+}
+
+/** Writes a file, and fails instead of overwriting one. */
+function writeNew(file: string, text: string, mode: number): void {
+  try {
+    writeFileSync(file, text, { mode, flag: 'wx' });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StartupError(`The certificate and its key cannot be written: ${reason}.`, { cause });
+    throw new UsageError(`The file ${file} cannot be written: ${writeFault(cause)}.`, { cause });
   }
 }
 
@@ -38,12 +49,12 @@ function readPair(file: string): Certificate {
     /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/,
   );
   if (certificate === undefined) {
-    throw new StartupError(`The file ${file} does not hold a certificate as PEM.`);
+    throw new UsageError(`The file ${file} does not hold a certificate as PEM.`);
   }
   const keyFile = keyFileOf(file);
   const key = readKey(file) ?? (existsSync(keyFile) ? readKey(keyFile) : undefined);
   if (key !== undefined && isKeyPair(certificate, key)) return { certificate, key };
-  throw new StartupError(
+  throw new UsageError(
     `Neither ${keyFile} nor ${file} holds the private key of the certificate in ${file} as PEM. Remove the certificate, and the server makes both again.`,
   );
 }
@@ -56,7 +67,11 @@ function readKey(file: string): string | undefined {
 }
 
 function readPemBlock(file: string, block: RegExp): string | undefined {
-  return readFileSync(file, 'utf8').match(block)?.[0];
+  try {
+    return readFileSync(file, 'utf8').match(block)?.[0];
+  } catch (cause) {
+    throw new UsageError(`The file ${file} cannot be read: ${fileFault(cause)}.`, { cause });
+  }
 }
 
 function isKeyPair(certificate: string, key: string): boolean {

@@ -1,5 +1,6 @@
 import { TIERS } from '../shared/app/variables.ts';
 import type { Tier } from '../shared/domain/entities/tier.ts';
+import { listed } from '../shared/domain/fault-words.ts';
 import { UsageError } from './startup-error.ts';
 
 /** The options of `dynabus start`. */
@@ -73,7 +74,8 @@ function readPort(text: string): number {
 function readTier(text: string): Tier {
   const tier = TIERS.find((one) => one.toLowerCase() === text.toLowerCase());
   if (tier !== undefined) return tier;
-  throw new UsageError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
+  const names = TIERS.map((one) => one.toLowerCase());
+  throw new UsageError(`There is no tier '${text}'; there are ${listed(names, 'and')}.`);
 }
 
 /** Accepts keys that a connection string can hold. */

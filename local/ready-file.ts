@@ -1,5 +1,6 @@
 import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { writeFault } from './file-faults.ts';
 import { StartupError, UsageError } from './startup-error.ts';
 
 /** How programs reach a namespace that is ready. */
@@ -31,7 +32,9 @@ export function readyFile(path: string): ReadyFile {
     accessSync(dirname(file), constants.W_OK);
     rmSync(file, { force: true });
   } catch (cause) {
-    throw new UsageError(`The ready file ${file} cannot be written.`, { cause });
+    throw new UsageError(`The ready file ${file} cannot be written: ${writeFault(cause)}.`, {
+      cause,
+    });
   }
   let isWritten = false;
   return {
@@ -43,7 +46,9 @@ export function readyFile(path: string): ReadyFile {
         isWritten = true;
       } catch (cause) {
         rmSync(temporary, { force: true });
-        throw new StartupError(`The ready file ${file} cannot be written.`, { cause });
+        throw new StartupError(`The ready file ${file} cannot be written: ${writeFault(cause)}.`, {
+          cause,
+        });
       }
     },
     remove: () => {

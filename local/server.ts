@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createProtocolServer, type ServerDependencies } from '../server/server.ts';
 import { obtainCertificate } from './certificate.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError, UsageError } from './startup-error.ts';
 
 /** The settings of the local server; those of `ServerDependencies` are described there. */
 export interface ServerOptions
@@ -31,7 +31,8 @@ export interface LocalServer {
 
 /**
  * Serves an app over HTTP and, with `amqp`, AMQP on the same port. Without `certificate`, one is made when
- * the first TLS client connects. Throws StartupError if the server cannot listen on the address.
+ * the first TLS client connects. Throws UsageError if the address is not
+ * this machine's, and StartupError if the server cannot listen on it.
  */
 export async function startServer({
   host,
@@ -62,10 +63,15 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   await new Promise((resolve) => probe.close(resolve));
 }
 
+/** What the system says of an address that is not this machine's, or of a name without any. */
+const WRONG_HOST: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']);
+
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new StartupError(explain(error, host, port), { cause: error }));
+      const isWrongHost = WRONG_HOST.has(error.code ?? '');
+      const Refusal = isWrongHost ? UsageError : StartupError;
+      reject(new Refusal(explain(error, host, port), { cause: error }));
     });
     server.listen(port, host, resolve);
   });
@@ -80,6 +86,7 @@ function explain({ code, message }: NodeJS.ErrnoException, host: string, port: n
       return `Port ${port} may not be used by this user: choose one above 1023 with --port.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return `This machine has no address ${host}: choose another with --host.`;
     default:
       return `The server cannot listen on port ${port} of ${host}: ${message}.`;
@@ -88,6 +95,7 @@ function explain({ code, message }: NodeJS.ErrnoException, host: string, port: n
 
 /** The host name for clients on this machine of an address that the server listens on. */
 function localNameOf(host: string): string {
-  if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(host)) return 'localhost';
+  // localhost may mean 127.0.0.1 only, where a server on ::1 does not answer.
+  if (['127.0.0.1', '0.0.0.0', '::'].includes(host)) return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
 }

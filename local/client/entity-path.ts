@@ -1,3 +1,5 @@
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+
 /** The path of a queue, topic or subscription, or of one of its dead-letter queues. */
 export interface ClientPath {
   /** The whole path as it was written, without slashes around it: `orders/$deadletterqueue`. */
@@ -24,9 +26,11 @@ const SUB_QUEUE_PATHS = {
 /** As long as the path of a subscription can be. */
 const LENGTH_MAX = 512;
 
+/** URL parsers remove these segments, and what is before `..`: the address is that of another entity. */
+const DOT_SEGMENT = /(?:^|\/)\.\.?(?:\/|$)/;
 /** Reads a path: `orders`, `events/subscriptions/billing`, `orders/$deadletterqueue`. Throws PathError. */
 export function readPath(text: string): ClientPath {
-  if (text === '' || text.startsWith('/') || text.endsWith('/') || text.includes('//')) {
+  if (text.split('/').includes('')) {
     throw new PathError(
       `'${text}' is no path of an entity. Write it like orders, events/subscriptions/billing or 'orders/$deadletterqueue', and put a path with $ in single quotes, or the shell removes the word after it.`,
     );
@@ -41,9 +45,26 @@ export function readPath(text: string): ClientPath {
         `'${text}' names no queue that dynabus knows: only $deadletterqueue and $transfer/$deadletterqueue follow the path of an entity.`,
       );
     }
+    requireName(text, text);
     return { text, entity: text, subQueue: 'main' };
   }
+  requireName(text, entity);
   return { text, entity, subQueue: transfer === undefined ? 'deadLetter' : 'transferDeadLetter' };
+}
+
+/** Refuses names that no entity can have, as the service does. */
+function requireName(text: string, entity: string): void {
+  if (DOT_SEGMENT.test(entity)) {
+    throw new PathError(
+      `'${text}' is no path of an entity: the segments . and .. name no entity, and are removed from an address.`,
+    );
+  }
+  try {
+    parseEntityPath(entity);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PathError(`'${text}' is no path of an entity. ${reason}`, { cause });
+  }
 }
 
 /** The path of a sub-queue of an entity. */

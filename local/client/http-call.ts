@@ -14,8 +14,6 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** How long the answer may take, ms. */
   readonly timeoutMs: number;
-  /** Ends the request. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** An answer. */
@@ -50,7 +48,7 @@ export async function httpCall(call: HttpRequest): Promise<HttpAnswer> {
 }
 
 function respond(call: HttpRequest): Promise<IncomingMessage> {
-  const { method, url, headers, body, timeoutMs, signal } = call;
+  const { method, url, headers, body, timeoutMs } = call;
   agents ??= { plain: new PlainAgent(KEEP), tls: new TlsAgent(KEEP) };
   const isTls = url.startsWith('https:');
   const request = isTls ? tlsRequest : plainRequest;
@@ -67,18 +65,12 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
       response.once('close', end);
       resolve(response);
     });
-    const abort = () => sent.destroy(new Error('The request was ended.'));
     const timer = setTimeout(() => sent.destroy(timedOut()), timeoutMs);
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
+    const end = () => clearTimeout(timer);
     sent.once('error', (error) => {
       end();
       reject(error);
     });
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
     sent.end(body);
   });
 }

@@ -58,20 +58,18 @@ export interface ReceiveRequest {
   /** Whether the service removes the messages as it hands them out. */
   readonly isDeleting: boolean;
   readonly session?: HeldSession | undefined;
-  readonly signal?: AbortSignal;
 }
 
 /** Receives messages that are there, up to `maxMessages`, or waits for a first one. None: no message came. */
 export async function receive(
   client: NamespaceClient,
   { text }: ClientPath,
-  { maxMessages, waitMs, isDeleting, session, signal }: ReceiveRequest,
+  { maxMessages, waitMs, isDeleting, session }: ReceiveRequest,
 ): Promise<readonly ClientMessage[]> {
   const answer = await client.call({
     method: isDeleting ? 'DELETE' : 'POST',
     path: `${text}/messages/head`,
     query: { timeout: Math.round(waitMs / 1000), maxMessages, ...session },
-    signal,
     waitMs,
   });
   return answer.text === '' ? [] : elementsOf(answer.text).map(readMessage);
@@ -116,15 +114,13 @@ export async function acceptSession(
   request: {
     readonly sessionId?: string | undefined;
     readonly waitMs: number;
-    readonly signal?: AbortSignal;
   },
 ): Promise<HeldSession | undefined> {
-  const { sessionId, waitMs, signal } = request;
+  const { sessionId, waitMs } = request;
   const answer = await client.call({
     method: 'POST',
     path: `${text}/sessions/$accept`,
     query: { sessionId, timeout: Math.round(waitMs / 1000) },
-    signal,
     waitMs,
   });
   if (answer.text === '') return undefined;

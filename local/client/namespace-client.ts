@@ -13,8 +13,6 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | bigint | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Ends the request; the call then throws the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
   /** How long the service may wait before it answers, in addition to the time of every request. */
   readonly waitMs?: number;
 }
@@ -59,7 +57,7 @@ export class NamespaceClient {
       const isBusy = NOTHING_DONE.has(refusal.code) || refusal.status === 429;
       if (!isBusy || tries >= TRIES_MAX) throw refusal;
       const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** tries);
-      await delay(pauseMs, undefined, { signal: call.signal });
+      await delay(pauseMs);
     }
   }
 
@@ -69,7 +67,7 @@ export class NamespaceClient {
     | { readonly answer: HttpAnswer; readonly refusal?: never }
     | { readonly answer?: never; readonly refusal: RefusalError }
   > {
-    const { method, headers, body, signal, waitMs = 0 } = call;
+    const { method, headers, body, waitMs = 0 } = call;
     try {
       const answer = await httpCall({
         method,
@@ -77,11 +75,9 @@ export class NamespaceClient {
         headers: { Accept: 'application/json', Authorization: this.#authorization(), ...headers },
         body,
         timeoutMs: ANSWER_MS_MAX + waitMs,
-        signal,
       });
       return isSuccess(answer) ? { answer } : { refusal: refusalOf(answer) };
     } catch (cause) {
-      if (signal?.aborted) throw signal.reason;
       throw unreachable(this.address, cause);
     }
   }

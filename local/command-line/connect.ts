@@ -1,4 +1,6 @@
 import { parseConnectionString } from '../../shared/auth/connection-string.ts';
+import type { ClientPath } from '../client/entity-path.ts';
+import { type Described, describe } from '../client/management.ts';
 import { NamespaceClient } from '../client/namespace-client.ts';
 import { UsageError } from '../startup-error.ts';
 import { type CommonOptions, Context } from './context.ts';
@@ -16,4 +18,19 @@ export function connect(io: Io, options: CommonOptions): Context {
     );
   }
   return new Context(new NamespaceClient(parseConnectionString(text)), io, options);
+}
+
+/**
+ * Describes the queue or subscription of a path. Throws UsageError for a topic, whose messages are in its
+ * subscriptions, RefusalError and UnreachableError.
+ */
+export async function describeQueue(
+  { client }: Context,
+  { entity }: ClientPath,
+): Promise<Described | undefined> {
+  const described = await describe(client, entity);
+  if (described?.kind !== 'TopicDescription') return described;
+  throw new UsageError(
+    `${entity} is a topic, whose messages are in its subscriptions: name one, such as ${entity}/subscriptions/NAME. dynabus list ${entity} shows them.`,
+  );
 }

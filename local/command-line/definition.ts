@@ -10,11 +10,13 @@ export type RunCommand<Options = never> = (
 /** A command of `dynabus`: all that its help says, and where its code is. */
 export interface Definition {
   readonly name: string;
-  /** What it does, in one sentence without its full stop. */
+  /** What it does, in one sentence without its capital letter and its full stop. */
   readonly summary: string;
   /** `<path>` = required, `[body]` = optional; with what it is. */
   readonly arguments: readonly (readonly [syntax: string, meaning: string])[];
   readonly options: readonly OptionDefinition[];
+  /** Its exit codes, if they are not those of the other commands: `0 done; 1 refused`. */
+  readonly exitCodes?: string;
   /** Command lines that work when pasted. */
   readonly examples: readonly string[];
   /** Whether it calls a namespace, and so has the options for that. */

@@ -2,7 +2,7 @@ import type { Definition } from './definition.ts';
 
 const LIST: Definition = {
   name: 'list',
-  summary: 'List entities with their counts of messages, or the rules of a subscription',
+  summary: 'list entities with their counts of messages, or the rules of a subscription',
   arguments: [
     ['[path]', 'a topic lists its subscriptions, a subscription its rules; default: the namespace'],
   ],
@@ -18,8 +18,13 @@ const LIST: Definition = {
 
 const EXPORT: Definition = {
   name: 'export',
-  summary: 'Write all messages of an entity, one a line, or the entities of the namespace',
-  arguments: [['[path]', 'the entity, or its dead-letter queue, whose messages to write']],
+  summary: 'write all messages of an entity, one a line, or the entities of the namespace',
+  arguments: [
+    [
+      '[path]',
+      'the queue or subscription, not a topic, or its dead-letter queue, whose messages to write',
+    ],
+  ],
   callsNamespace: true,
   options: [
     ['--entities', 'write queues, topics, subscriptions and rules, as Config.json of the emulator'],
@@ -37,7 +42,7 @@ const EXPORT: Definition = {
 
 const IMPORT: Definition = {
   name: 'import',
-  summary: 'Send the messages of an export, or create the entities of a file',
+  summary: 'send the messages of an export, or create the entities of a file',
   arguments: [['[path]', 'the queue or topic to send to']],
   callsNamespace: true,
   options: [
@@ -59,7 +64,7 @@ const IMPORT: Definition = {
 
 const DEPLOY_INFO: Definition = {
   name: 'deploy-info',
-  summary: 'Say whether a namespace answers, or how to reach a deployed one',
+  summary: 'say whether a namespace answers, or how to reach a deployed one',
   arguments: [],
   callsNamespace: true,
   options: [

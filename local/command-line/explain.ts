@@ -17,10 +17,10 @@ export interface Explanation {
 export function explain(error: unknown): Explanation {
   if (error instanceof OutputClosedError) return { exitCode: EXIT.done, text: undefined };
   if (error instanceof RefusedMessageError) {
-    const text = `${capitalized(error.source)} was refused. ${refusalText(error.refusal)}`;
+    const text = `${capitalized(error.source)} was refused. ${shortRefusal(error.refusal)}`;
     return { exitCode: EXIT.wrongInput, text };
   }
-  if (error instanceof RefusalError) return { exitCode: EXIT.failed, text: refusalText(error) };
+  if (error instanceof RefusalError) return { exitCode: EXIT.failed, text: shortRefusal(error) };
   if (error instanceof UnreachableError) return { exitCode: EXIT.failed, text: error.message };
   if (
     error instanceof UsageError ||
@@ -36,6 +36,11 @@ export function explain(error: unknown): Explanation {
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { exitCode: EXIT.failed, text };
+}
+
+/** Batches are made here: the place of a message in one means nothing to the user. */
+function shortRefusal(refusal: RefusalError): string {
+  return refusalText(refusal).replace(/Message \d+ of the batch: /, '');
 }
 
 function capitalized(text: string): string {

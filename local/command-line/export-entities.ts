@@ -7,6 +7,7 @@ import { type ExportedNamespace, toConfig } from '../config/to-config.ts';
 import { readNamespace } from '../remote-entities/read-namespace.ts';
 import { RemoteEntities } from '../remote-entities/remote-entities.ts';
 import type { Context } from './context.ts';
+import { numberText } from './table.ts';
 
 /**
  * Reads the entities of the namespace as the file of the vendor's emulator, and says what the file lacks. `withKeys` =
@@ -19,7 +20,7 @@ export async function exportEntities(context: Context, withKeys: boolean) {
   const count = queues.length + topics.length + subscriptions.length;
   if (count > CONFIG_LIMITS.entities) {
     await context.warn(
-      `The file has ${count} queues, topics and subscriptions. An import takes ${CONFIG_LIMITS.entities}: divide the file.`,
+      `The file has ${numberText(count)} queues, topics and subscriptions. An import takes ${numberText(CONFIG_LIMITS.entities)}: divide the file.`,
     );
   }
   if (withKeys) return toConfig(found);
@@ -27,7 +28,7 @@ export async function exportEntities(context: Context, withKeys: boolean) {
   if (policies.length > 0) {
     const what = policies.length === 1 ? 'shared access policy' : 'shared access policies';
     await context.note(
-      `Left out: ${policies.length} ${what} of queues and topics. Add --keys to have them in the file, with their keys.`,
+      `Left out: ${numberText(policies.length)} ${what} of queues and topics. Add --keys to have them in the file, with their keys.`,
     );
   }
   return toConfig(withoutPolicies(found));

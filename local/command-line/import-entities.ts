@@ -3,6 +3,7 @@ import type { NamespaceConfig } from '../config/namespace-config.ts';
 import { RemoteEntities } from '../remote-entities/remote-entities.ts';
 import type { Context } from './context.ts';
 import { EXIT, type ExitCode } from './io.ts';
+import { numberText } from './table.ts';
 
 /** What an import of entities did, as `--json` prints it. Entities and rules are paths. */
 interface ImportedEntities {
@@ -65,15 +66,15 @@ function resultOf(
 
 function textOf({ created, updated, deleted, existing, different }: ImportedEntities): string {
   const counts = [
-    `Created ${created.length}`,
-    ...(updated.length > 0 ? [`updated ${updated.length}`] : []),
-    ...(deleted.length > 0 ? [`deleted ${deleted.length}`] : []),
+    `Created ${numberText(created.length)}`,
+    ...(updated.length > 0 ? [`updated ${numberText(updated.length)}`] : []),
+    ...(deleted.length > 0 ? [`deleted ${numberText(deleted.length)}`] : []),
   ];
   return [
     ...created.map((path) => `Created ${path}.`),
     ...updated.map((path) => `Updated ${path}.`),
     ...deleted.map((path) => `Deleted ${path}.`),
     ...different,
-    `${counts.join(', ')}; ${existing.length} existed already.`,
+    `${counts.join(', ')}; ${numberText(existing.length)} existed already.`,
   ].join('\n');
 }

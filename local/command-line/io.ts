@@ -1,3 +1,8 @@
+import type { Writable } from 'node:stream';
+import { fileFault, fileFaultCode } from '../file-faults.ts';
+import { StartupError } from '../startup-error.ts';
+import { fileOutput, isFileOutput } from './file-output.ts';
+
 /** What a command reads and writes, so that tests can run it in their own process. */
 export interface Io {
   readonly stdout: Output;
@@ -26,14 +31,41 @@ export const EXIT = { done: 0, failed: 1, wrongInput: 2, interrupted: 130 } as c
 /** How a command ends. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Writes a text, and resolves when the system has taken it. Throws OutputClosedError. */
-export function writeTo(output: Output, text: string): Promise<void> {
+/**
+ * Writes a text, and resolves when the system has taken all of it. Throws OutputClosedError if nobody reads on, and
+ * StartupError for every other reason, such as a full disk. `what` = the output in the sentence.
+ */
+export function writeTo(output: Output, text: string, what = 'The output'): Promise<void> {
   return new Promise((resolve, reject) => {
     output.write(text, (error) => {
-      if (error) reject(new OutputClosedError('The output is closed.', { cause: error }));
+      if (error) reject(outputError(error, what));
       else resolve();
     });
   });
+}
+
+function outputError(cause: Error, what: string): Error {
+  if (fileFaultCode(cause) === 'EPIPE') {
+    return new OutputClosedError(`${what} is closed.`, { cause });
+  }
+  return new StartupError(`${what} cannot be written: ${fileFault(cause)}.`, { cause });
+}
+
+/** The output of this process. `descriptor` is that of `stream`. */
+function processOutput(stream: Output & Writable, descriptor: number): Output {
+  if (isFileOutput(descriptor)) return fileOutput(descriptor);
+  return {
+    write: (text, done) => {
+      // After a first error, the stream has only another one to say: that it is destroyed.
+      stream.write(text, (error) => done(error && (stream.errored ?? error)));
+    },
+    get isTTY() {
+      return stream.isTTY ?? false;
+    },
+    get columns() {
+      return stream.columns ?? 0;
+    },
+  };
 }
 
 /** The streams of this process. A first Ctrl-C aborts `interrupted`, a second ends the process at once. */
@@ -41,8 +73,8 @@ export function processIo(): Io {
   const controller = new AbortController();
   let isWatching = false;
   return {
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: processOutput(process.stdout, 1),
+    stderr: processOutput(process.stderr, 2),
     stdin: process.stdin,
     env: process.env,
     interrupted: () => {

@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
+import { fileFault, fileFaultCode } from '../file-faults.ts';
 import { UsageError } from '../startup-error.ts';
+import { sizeText } from './table.ts';
 
 /** A line of a file or of the input. */
 export interface Line {
@@ -38,7 +40,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): Asyn
     }
     bytes += rest.length;
     if (bytes > LINE_BYTES_MAX) {
-      throw new UsageError(`Line ${number + 1} is longer than ${LINE_BYTES_MAX} bytes.`);
+      throw new UsageError(`Line ${number + 1} is longer than ${sizeText(LINE_BYTES_MAX)}.`);
     }
     pieces.push(rest);
   }
@@ -83,8 +85,14 @@ export async function* untilAborted(
   }
 }
 
-/** All bytes of an input. Throws UsageError for more than the largest message of the service. */
-export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Promise<Buffer> {
+/**
+ * All bytes of an input. Throws UsageError for more than the largest message of the service. `what` = the input in the
+ * sentence: `The input`.
+ */
+export async function readWhole(
+  chunks: AsyncIterable<Uint8Array | string>,
+  what: string,
+): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -92,7 +100,7 @@ export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Pro
     bytes += piece.length;
     if (bytes > WHOLE_BYTES_MAX) {
       throw new UsageError(
-        `An input or file that is read as a whole has up to ${WHOLE_BYTES_MAX} bytes.`,
+        `${what} is larger than ${sizeText(WHOLE_BYTES_MAX)}, the most that is read.`,
       );
     }
     pieces.push(piece);
@@ -100,9 +108,14 @@ export async function readWhole(chunks: AsyncIterable<Uint8Array | string>): Pro
   return Buffer.concat(pieces);
 }
 
+/** All bytes of a file. Throws UsageError if it cannot be read, or is larger than any message. */
+export function readWholeFile(file: string): Promise<Buffer> {
+  return readWhole(readChunks(file), `The file ${file}`);
+}
+
 /** A JSON file. Throws UsageError if it cannot be read or is no JSON. */
 export async function readJsonFile(file: string): Promise<unknown> {
-  const text = (await readWhole(readChunks(file))).toString('utf8');
+  const text = (await readWholeFile(file)).toString('utf8');
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -111,7 +124,7 @@ export async function readJsonFile(file: string): Promise<unknown> {
 }
 
 function unreadable(file: string, cause: unknown): UsageError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
-  const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+  const isMissing = fileFaultCode(cause) === 'ENOENT';
+  const why = isMissing ? 'does not exist' : `cannot be read: ${fileFault(cause)}`;
   return new UsageError(`The file ${file} ${why}.`, { cause });
 }

@@ -1,11 +1,11 @@
 import type { Definition } from './definition.ts';
 
 const PATH =
-  "the path of a queue, topic or subscription, or of its dead-letter queue ('orders/$deadletterqueue')";
+  "the path of a queue or subscription, not of a topic, or of its dead-letter queue ('orders/$deadletterqueue')";
 
 const SEND: Definition = {
   name: 'send',
-  summary: 'Send messages to a queue or topic',
+  summary: 'send messages to a queue or topic',
   arguments: [
     ['<path>', 'the path of a queue or topic'],
     ['[body]', 'the body; - reads it from the input'],
@@ -13,12 +13,12 @@ const SEND: Definition = {
   callsNamespace: true,
   options: [
     ['--file <file>', 'read the body from a file'],
-    ['--content-type <type>', 'ContentType, for example application/json'],
+    ['--content-type <type>', 'the content type, for example application/json'],
     ['--subject <text>', 'the subject, which is also called Label'],
-    ['--message-id <id>', 'MessageId; default: the service makes one'],
-    ['--session-id <id>', 'SessionId'],
-    ['--correlation-id <id>', 'CorrelationId'],
-    ['--partition-key <key>', 'PartitionKey'],
+    ['--message-id <id>', 'the message id; default: the service makes one'],
+    ['--session-id <id>', 'the session id'],
+    ['--correlation-id <id>', 'the correlation id'],
+    ['--partition-key <key>', 'the partition key'],
     ['--to-address <address>', 'the property To'],
     ['--reply-to <address>', 'the property ReplyTo'],
     [
@@ -28,7 +28,7 @@ const SEND: Definition = {
     ],
     ['--time-to-live <duration>', 'for example 90s, 5m or PT1H'],
     ['--schedule <when>', 'an instant such as 2033-11-06T08:49:37Z, or a duration from now'],
-    ['--count <n>', 'send this many copies; each gets a MessageId of its own'],
+    ['--count <n>', 'send this many copies; each gets a message id of its own'],
     [
       '--batch',
       'read messages from the input or --file, one a line, as dynabus export writes them',
@@ -44,7 +44,7 @@ const SEND: Definition = {
 
 const PEEK: Definition = {
   name: 'peek',
-  summary: 'Show messages without changing them',
+  summary: 'show messages without changing them',
   arguments: [['<path>', PATH]],
   callsNamespace: true,
   options: [
@@ -63,7 +63,7 @@ const PEEK: Definition = {
 
 const RECEIVE: Definition = {
   name: 'receive',
-  summary: 'Receive messages, and complete each after it is printed',
+  summary: 'receive messages, and complete each after it is printed',
   arguments: [['<path>', PATH]],
   callsNamespace: true,
   options: [
@@ -88,8 +88,8 @@ const RECEIVE: Definition = {
 
 const RESUBMIT: Definition = {
   name: 'resubmit',
-  summary: 'Send dead letters to their queue or subscription again',
-  arguments: [['<path>', 'an entity or its dead-letter queue']],
+  summary: 'send dead letters to their queue or subscription again',
+  arguments: [['<path>', 'a queue or subscription, not a topic, or its dead-letter queue']],
   callsNamespace: true,
   options: [
     ['--all', 'all dead letters that are there now'],
@@ -105,7 +105,7 @@ const RESUBMIT: Definition = {
 
 const PURGE: Definition = {
   name: 'purge',
-  summary: 'Remove all messages of a queue, a subscription or a dead-letter queue',
+  summary: 'remove all messages of a queue, a subscription or a dead-letter queue',
   arguments: [['<path>', PATH]],
   callsNamespace: true,
   options: [['--yes', 'do not ask']],

@@ -1,3 +1,4 @@
+import { correction, shown } from '../../shared/domain/fault-words.ts';
 import type { OutgoingText } from '../client/batch-sender.ts';
 import { fieldOf } from '../client/client-errors.ts';
 import { UsageError } from '../startup-error.ts';
@@ -9,6 +10,14 @@ const TEXTS = [
   ...['ContentType', 'CorrelationId', 'Label', 'MessageId', 'PartitionKey', 'ReplyTo'],
   ...['ReplyToSessionId', 'ScheduledEnqueueTimeUtc', 'SessionId', 'To', 'ViaPartitionKey'],
 ];
+/** What a sender sets beside the texts, and what the service sets, which an export has and an import ignores. */
+const SYSTEM = [
+  ...TEXTS,
+  ...['ForcePersistence', 'TimeToLive', 'TimeToLiveTimeSpan'],
+  ...['DeadLetterSource', 'DeliveryCount', 'EnqueuedSequenceNumber', 'EnqueuedTimeUtc'],
+  ...['ExpiresAtUtc', 'LockToken', 'LockedUntilUtc', 'SequenceNumber', 'State'],
+];
+const PARTS = ['Body', 'BodyEncoding', 'BrokerProperties', 'UserProperties'];
 const TYPES = new Set([
   ...['$sbyte', '$byte', '$short', '$ushort', '$int', '$uint', '$long', '$ulong'],
   ...['$timeSpan', '$dateTimeOffset', '$float', '$double', '$date', '$guid', '$uri', '$char'],
@@ -20,7 +29,7 @@ const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 export function readMessageLine({ number, text }: Line, now: number): OutgoingText {
   const json = parse(text, number);
   const fault = faultOf(json);
-  if (fault !== undefined) throw new UsageError(`Line ${number} is no message: ${fault}.`);
+  if (fault !== undefined) throw new UsageError(`Line ${number} is not a message: ${fault}.`);
   const system = fieldOf(json, 'BrokerProperties');
   const scheduled = fieldOf(system, 'ScheduledEnqueueTimeUtc');
   const isLater = typeof scheduled === 'string' && Date.parse(scheduled) > now;
@@ -43,6 +52,8 @@ function parse(text: string, number: number): unknown {
 
 function faultOf(json: unknown): string | undefined {
   if (!isObject(json)) return 'it must be a JSON object';
+  const unknown = faultOfName(json, PARTS);
+  if (unknown !== undefined) return unknown;
   const body = fieldOf(json, 'Body');
   if (typeof body !== 'string') return 'Body is required and must be a text';
   const encoding = fieldOf(json, 'BodyEncoding') ?? undefined;
@@ -54,15 +65,28 @@ function faultOf(json: unknown): string | undefined {
   );
 }
 
+/** A field of an unknown name would be lost without a word. */
+function faultOfName(
+  json: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+): string | undefined {
+  const name = Object.keys(json).find((one) => !known.includes(one));
+  return name === undefined
+    ? undefined
+    : `there is no field ${shown(name)}; ${correction(name, known)}`;
+}
+
 function faultOfSystem(system: unknown): string | undefined {
   if (!isObject(system)) return 'BrokerProperties must be a JSON object';
+  const unknown = faultOfName(system, SYSTEM);
+  if (unknown !== undefined) return unknown;
   const wrong = TEXTS.find(
     (name) => !['string', 'undefined'].includes(typeof (system[name] ?? undefined)),
   );
   if (wrong !== undefined) return `${wrong} must be a text`;
   const at = system['ScheduledEnqueueTimeUtc'] ?? undefined;
   if (at !== undefined && Number.isNaN(Date.parse(String(at)))) {
-    return 'ScheduledEnqueueTimeUtc is no date';
+    return 'ScheduledEnqueueTimeUtc is not a date';
   }
   const timeToLive = system['TimeToLive'] ?? undefined;
   return timeToLive === undefined || typeof timeToLive === 'number'

@@ -16,7 +16,8 @@ const EXAMPLES = [
   "dynabus send orders 'Hello, bus'",
   'dynabus receive orders',
 ];
-const EXIT_CODES = `Exit codes: 0 done; 1 refused, not reachable or partly done; 2 wrong input; 130 interrupted.`;
+const EXIT_CODES =
+  '0 done; 1 refused, not reachable or partly done; 2 wrong input; 130 interrupted';
 
 /** What a run of the program gathers. */
 interface Run {
@@ -56,7 +57,10 @@ async function execute(argv: readonly string[], state: Run): Promise<void> {
     if (error.exitCode !== EXIT.done) {
       state.exitCode = EXIT.wrongInput;
       state.texts.length = 0;
-      await writeTo(state.io.stderr, `${sentenceOf(error, argv)} See ${state.command} --help.\n`);
+      await writeTo(
+        state.io.stderr,
+        `${await sentenceOf(error, argv)} See ${state.command} --help.\n`,
+      );
     }
   }
   if (state.texts.length > 0) await writeTo(state.io.stdout, state.texts.join(''));
@@ -84,8 +88,8 @@ function addCommand(program: Command, definition: Definition, state: Run): void 
   const command = program
     .command(name)
     .summary(summary)
-    .description(`${summary}.`)
-    .addHelpText('after', helpEnd(examples))
+    .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
+    .addHelpText('after', helpEnd(examples, definition.exitCodes))
     .exitOverride((error) => {
       state.command = `dynabus ${name}`;
       throw error;
@@ -105,17 +109,31 @@ function optionOf([flags, meaning, kind]: OptionDefinition): Option {
   return option.argParser((value: string, before: readonly string[] = []) => [...before, value]);
 }
 
-function helpEnd(examples: readonly string[]): string {
-  return `\nExamples:\n${examples.map((line) => `  ${line}\n`).join('')}\n${EXIT_CODES}\n`;
+function helpEnd(examples: readonly string[], exitCodes = EXIT_CODES): string {
+  const lines = examples.map((line) => `  ${line}\n`).join('');
+  return `\nExamples:\n${lines}\nExit codes: ${exitCodes}.\n`;
 }
 
 /** `error: unknown option '--prot'\n(Did you mean --port?)` as sentences. */
-function sentenceOf({ code, message }: CommanderError, argv: readonly string[]): string {
+async function sentenceOf(
+  { code, message }: CommanderError,
+  argv: readonly string[],
+): Promise<string> {
   // `dynabus help nothing`, for which commander prints the help of the program.
-  if (code === 'commander.help') return `There is no command '${argv[1] ?? ''}'.`;
+  if (code === 'commander.help') return await unknownCommand(argv[1] ?? '');
   const [first = '', suggestion = ''] = message.replace(/^error: /, '').split('\n');
   const sentence = first.charAt(0).toUpperCase() + first.slice(1);
   const end = /[.?!]$/.test(sentence) ? '' : '.';
   const more = suggestion.replace(/^\((.*)\)$/, '$1');
   return `${sentence}${end}${more === '' ? '' : ` ${more}`}`;
+}
+
+/** As commander says it for a command that it does not know. */
+async function unknownCommand(name: string): Promise<string> {
+  const { nearestOf } = await import('../../shared/domain/fault-words.ts');
+  const nearest = nearestOf(
+    name,
+    COMMANDS.map((command) => command.name),
+  );
+  return `Unknown command '${name}'.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`;
 }

@@ -1,4 +1,5 @@
 import type { Output } from './io.ts';
+import { numberText } from './table.ts';
 
 /** What a progress line says. */
 export interface ProgressOptions {
@@ -49,7 +50,7 @@ export class Progress {
   #lineOf(count: number, now: number): string {
     const { verb, total, things } = this.#options;
     const rate = Math.round(count / Math.max(0.001, (now - this.#startedAt) / 1000));
-    const of = total === undefined ? '' : ` of ${total.toLocaleString('en-US')}`;
-    return `${verb} ${count.toLocaleString('en-US')}${of} ${things}, ${rate.toLocaleString('en-US')} a second`;
+    const of = total === undefined ? '' : ` of ${numberText(total)}`;
+    return `${verb} ${numberText(count)}${of} ${things}, ${numberText(rate)} a second`;
   }
 }

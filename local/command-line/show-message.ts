@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ClientMessage } from '../client/message.ts';
-import { type Column, printable, shortened, tableOf } from './table.ts';
+import { type Column, printable, shortened, Table } from './table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'NUMBER', isNumber: true },
@@ -10,26 +10,42 @@ const COLUMNS: readonly Column[] = [
   { title: 'SUBJECT OR ID' },
   { title: 'BODY' },
 ];
+/** The column before which an entity with sessions has the column of the session. */
+const SESSION_AT = 1;
 const NAME_LENGTH = 36;
 const BODY_LENGTH = 60;
 
-/** A row for each message: enough to find one. */
-export function messageTable(messages: readonly ClientMessage[]): string {
-  return tableOf(
-    COLUMNS,
-    messages.map((message) => {
-      const { sequenceNumber, system } = message;
-      const name = textOf(system, 'Label') ?? textOf(system, 'MessageId') ?? '';
-      return [
-        String(sequenceNumber),
-        instantText(textOf(system, 'EnqueuedTimeUtc')),
-        textOf(system, 'State') ?? '',
-        String(system['DeliveryCount'] ?? ''),
-        shortened(name, NAME_LENGTH),
-        shortened(bodyText(message, BODY_LENGTH), BODY_LENGTH),
-      ];
-    }),
-  );
+/** A table with a row for each message: enough to find one. */
+export class MessageTable {
+  readonly #table: Table;
+  readonly #hasSessions: boolean;
+
+  constructor(hasSessions: boolean) {
+    this.#hasSessions = hasSessions;
+    this.#table = new Table(
+      hasSessions ? COLUMNS.toSpliced(SESSION_AT, 0, { title: 'SESSION' }) : COLUMNS,
+    );
+  }
+
+  /** The next rows; the first ones under the titles. */
+  rows(messages: readonly ClientMessage[]): string {
+    return this.#table.rows(messages.map((message) => this.#row(message)));
+  }
+
+  #row(message: ClientMessage): readonly string[] {
+    const { sequenceNumber, system } = message;
+    const name = textOf(system, 'Label') ?? textOf(system, 'MessageId') ?? '';
+    const cells = [
+      String(sequenceNumber),
+      instantText(textOf(system, 'EnqueuedTimeUtc')),
+      textOf(system, 'State') ?? '',
+      String(system['DeliveryCount'] ?? ''),
+      shortened(name, NAME_LENGTH),
+      shortened(bodyText(message, BODY_LENGTH), BODY_LENGTH),
+    ];
+    const session = shortened(textOf(system, 'SessionId') ?? '', NAME_LENGTH);
+    return this.#hasSessions ? cells.toSpliced(SESSION_AT, 0, session) : cells;
+  }
 }
 
 /** A message with its whole body, for people. */

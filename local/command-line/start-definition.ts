@@ -3,12 +3,15 @@ import type { Definition } from './definition.ts';
 /** `dynabus start`, whose code is the whole service. */
 export const START: Definition = {
   name: 'start',
-  summary: 'Serve a namespace on this machine until a signal ends it',
+  summary: 'serve a namespace on this machine until a signal ends it',
   arguments: [],
   callsNamespace: false,
   options: [
     ['--port <n>', 'port to listen on, 0 for any free one (default: 5300)'],
-    ['--host <host>', 'address to listen on; any other than 127.0.0.1 needs --key'],
+    [
+      '--host <host>',
+      'address to listen on; any that other machines can reach needs --key (default: 127.0.0.1)',
+    ],
     ['--data <directory>', 'keep the data in this directory; default: in memory'],
     [
       '--engine <name>',
@@ -44,6 +47,8 @@ export const START: Definition = {
     ['--json', 'print JSON when ready, and nothing else'],
     ['--quiet', 'print the address only'],
   ],
+  exitCodes:
+    '0 ended by a signal; 1 the server or its engine failed, or the port is taken; 2 wrong input',
   examples: [
     'dynabus start',
     'dynabus start --port 0 --data ./data',

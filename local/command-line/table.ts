@@ -5,21 +5,42 @@ export interface Column {
   readonly isNumber?: boolean;
 }
 
+/** A table that is printed piece by piece. Texts are shown without control characters. */
+export class Table {
+  readonly #columns: readonly Column[];
+  #widths: readonly number[] | undefined;
+
+  constructor(columns: readonly Column[]) {
+    this.#columns = columns;
+  }
+
+  /** The next rows; the first ones under the titles. A column never gets narrower. */
+  rows(rows: readonly (readonly string[])[]): string {
+    const titles = this.#columns.map(({ title }) => title);
+    const before = this.#widths;
+    const lines = [
+      ...(before === undefined ? [titles] : []),
+      ...rows.map((row) => row.map(inOneLine)),
+    ];
+    const widths = titles.map((_, i) =>
+      lines.reduce((most, line) => Math.max(most, (line[i] ?? '').length), before?.[i] ?? 0),
+    );
+    this.#widths = widths;
+    return lines.map((line) => this.#line(line, widths)).join('\n');
+  }
+
+  #line(line: readonly string[], widths: readonly number[]): string {
+    const cells = this.#columns.map(({ isNumber = false }, i) => {
+      const [cell, width] = [line[i] ?? '', widths[i] ?? 0];
+      return isNumber ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return cells.join('  ').trimEnd();
+  }
+}
+
 /** Aligns rows under their titles. Texts are shown without control characters. */
 export function tableOf(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(inOneLine))];
-  const widths = columns.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
-  return lines
-    .map((line) =>
-      columns
-        .map(({ isNumber = false }, i) => {
-          const [cell, width] = [line[i] ?? '', widths[i] ?? 0];
-          return isNumber ? cell.padStart(width) : cell.padEnd(width);
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return new Table(columns).rows(rows);
 }
 
 /** A text in one line, without characters that move the cursor or colour a terminal. */
@@ -46,7 +67,12 @@ export function sizeText(bytes: number): string {
   return `${Math.round(bytes / KB ** unit)} ${UNITS[unit]}`;
 }
 
-/** A number of messages: `1 message`, `2 messages`. */
+/** A number in a sentence: `10,000`. */
+export function numberText(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** A number of messages in a sentence: `1 message`, `10,000 messages`. */
 export function messagesText(count: number): string {
-  return count === 1 ? '1 message' : `${count} messages`;
+  return count === 1 ? '1 message' : `${numberText(count)} messages`;
 }

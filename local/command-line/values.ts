@@ -1,4 +1,6 @@
+import { listed } from '../../shared/domain/fault-words.ts';
 import { UsageError } from '../startup-error.ts';
+import { numberText } from './table.ts';
 
 /** The values of options. All functions throw UsageError with a sentence that says what to write. */
 
@@ -51,7 +53,7 @@ export function readCount(text: string, option: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && count <= COUNT_MAX) return count;
   throw new UsageError(
-    `${option} takes a whole number from 1 to ${COUNT_MAX.toLocaleString('en-US')}, not '${text}'.`,
+    `${option} takes a whole number from 1 to ${numberText(COUNT_MAX)}, not '${text}'.`,
   );
 }
 
@@ -61,8 +63,8 @@ export function readSequenceNumber(text: string, option: string): bigint {
   throw new UsageError(`${option} takes a sequence number such as 42, not '${text}'.`);
 }
 
-const PROPERTY =
-  /^(?<name>[^=]*?)(?::(?<type>string|int|long|double|boolean|date|guid))?=(?<value>.*)$/s;
+const PROPERTY = /^(?<name>[^=]*?)(?::(?<type>[^:=]*))?=(?<value>.*)$/s;
+const TYPES = ['string', 'int', 'long', 'double', 'boolean', 'date', 'guid'];
 
 /**
  * A custom property, as JSON of its name and its value: `Priority=High`, `Quantity:int=7`. The type after the last
@@ -75,12 +77,30 @@ export function readProperty(text: string): readonly [name: string, json: string
       `--property takes NAME=VALUE or NAME:TYPE=VALUE, for example Quantity:int=7, not '${text}'.`,
     );
   }
+  if (!TYPES.includes(type)) {
+    throw new UsageError(
+      `The property '${name}' has the unknown type '${type}': write one of ${listed(TYPES, 'or')}. A name with a colon needs its type, for example a:b:string=text.`,
+    );
+  }
   const json = valueJson(type, value);
   if (json !== undefined) return [JSON.stringify(name), json];
-  throw new UsageError(`The value '${value}' of the property '${name}' is no ${type}.`);
+  const article = type === 'int' ? 'an' : 'a';
+  throw new UsageError(`The value '${value}' of the property '${name}' is not ${article} ${type}.`);
+}
+
+/** Several custom properties. Throws UsageError if two have the same name. */
+export function readProperties(
+  texts: readonly string[],
+): readonly (readonly [name: string, json: string])[] {
+  const properties = texts.map(readProperty);
+  const names = properties.map(([name]) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice === undefined) return properties;
+  throw new UsageError(`The property '${JSON.parse(twice)}' is given twice: keep one --property.`);
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+const LONG_BITS = 64;
 
 function valueJson(type: string, value: string): string | undefined {
   switch (type) {
@@ -89,13 +109,17 @@ function valueJson(type: string, value: string): string | undefined {
         ? String(Number(value))
         : undefined;
     case 'long':
-      return /^-?\d{1,19}$/.test(value) ? JSON.stringify({ $long: value }) : undefined;
+      return isLong(value) ? JSON.stringify({ $long: value }) : undefined;
     case 'double':
-      return NUMBER.test(value) ? `{"$double":${Number(value)}}` : undefined;
+      return NUMBER.test(value) && Number.isFinite(Number(value))
+        ? `{"$double":${Number(value)}}`
+        : undefined;
     case 'boolean':
       return /^(?:true|false)$/.test(value) ? value : undefined;
     case 'date':
-      return INSTANT.test(value) ? JSON.stringify({ $date: value }) : undefined;
+      return INSTANT.test(value) && !Number.isNaN(Date.parse(value))
+        ? JSON.stringify({ $date: value })
+        : undefined;
     case 'guid':
       return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)
         ? JSON.stringify({ $guid: value })
@@ -103,4 +127,8 @@ function valueJson(type: string, value: string): string | undefined {
     default:
       return JSON.stringify(value);
   }
+}
+
+function isLong(value: string): boolean {
+  return /^-?\d{1,19}$/.test(value) && BigInt.asIntN(LONG_BITS, BigInt(value)) === BigInt(value);
 }

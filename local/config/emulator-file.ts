@@ -7,7 +7,7 @@ import { type EntityKind, fileName, SETTINGS } from './setting-table.ts';
 /** Reads the form of the vendor's file. Its faults are noted; the values of settings are not read yet. */
 export function readEmulatorFile(value: unknown): RawNamespace {
   const faults = new Faults();
-  const root = Fields.of(value, '', faults);
+  const root = Fields.of(value, '', faults, 'an object with a UserConfig');
   root?.requireKnown(['UserConfig', '$schema']);
   const config = root?.object('UserConfig');
   if (root !== undefined && root.get('UserConfig') === undefined) {
@@ -27,7 +27,9 @@ function onlyNamespace(config: Fields): Fields | undefined {
   }
   config.faults.add(
     config.pathOf('Namespaces'),
-    `A file has exactly one namespace, not ${list.length}: keep one, and start a server of its own for each other.`,
+    list.length === 0
+      ? 'A file has exactly one namespace, and this one has none: add it.'
+      : `A file has exactly one namespace, not ${list.length}: keep one, and start a server of its own for each other.`,
   );
   return undefined;
 }

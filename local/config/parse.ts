@@ -47,7 +47,7 @@ function requireFewEnough(entities: readonly RawEntity[]): void {
     count <= most
       ? []
       : [
-          `There are ${count} ${things}; a configuration may have ${most}: create the others later.`,
+          `There are ${count.toLocaleString('en-US')} ${things}; a configuration may have ${most.toLocaleString('en-US')}: create the others later.`,
         ],
   );
   if (faults.length > 0) throw new ConfigError(faults);

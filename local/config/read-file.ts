@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
+import { fileFault } from '../file-faults.ts';
 import { ConfigError } from './config-error.ts';
 import { CONFIG_LIMITS } from './config-limits.ts';
 import { parseJson } from './json-text.ts';
@@ -22,19 +24,29 @@ export async function readConfigFile(path: string): Promise<NamespaceConfig> {
 async function readText(path: string): Promise<string> {
   try {
     const { size } = await stat(path);
-    if (size <= CONFIG_LIMITS.fileBytes) return await readFile(path, 'utf8');
+    if (size <= CONFIG_LIMITS.fileBytes) return decode(await readFile(path), path);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-    const reason = REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause));
-    throw new ConfigError([`The configuration ${path} cannot be read: ${reason}.`]);
+    if (cause instanceof ConfigError) throw cause;
+    throw new ConfigError([`The configuration ${path} cannot be read: ${fileFault(cause)}.`]);
   }
   throw new ConfigError([
-    `The configuration ${path} is longer than ${CONFIG_LIMITS.fileBytes} bytes: create some of its entities later.`,
+    `The configuration ${path} is longer than ${CONFIG_LIMITS.fileBytes.toLocaleString('en-US')} bytes: create some of its entities later.`,
   ]);
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a directory',
-};
+/** The marks at the start of UTF-16, and the half of a first character that is ASCII. */
+const UTF_16 = [
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+  [undefined, 0],
+  [0, undefined],
+] as const;
+
+function decode(bytes: Buffer, path: string): string {
+  const isUtf16 =
+    bytes.length > 1 &&
+    UTF_16.some((start) => start.every((byte, i) => byte === undefined || byte === bytes[i]));
+  if (!isUtf16 && isUtf8(bytes)) return bytes.toString('utf8');
+  const found = isUtf16 ? 'is in UTF-16' : 'is not in UTF-8';
+  throw new ConfigError([`The configuration ${path} ${found}: save it in UTF-8.`]);
+}

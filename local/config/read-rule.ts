@@ -26,7 +26,10 @@ export function readFileRule(fields: Fields): RawRule | undefined {
   if (properties === undefined)
     fields.faults.add(fields.at, 'The Properties are missing: add them.');
   if (name === undefined || properties === undefined) return undefined;
-  properties.requireKnown(['FilterType', 'SqlFilter', 'CorrelationFilter', 'Action']);
+  properties.requireKnown(
+    ['FilterType', 'SqlFilter', 'CorrelationFilter', 'Action'],
+    conditionHint('CorrelationFilter', FILE),
+  );
   const type = filterType(properties);
   const rule = { at: fields.at, nameAt: fields.pathOf('Name'), name };
   const filter = type === undefined ? undefined : properties.object(`${type}Filter`);
@@ -86,18 +89,21 @@ export function readOwnRule(name: string, nameAt: string, { value, at }: Placed,
     return { ...rule, sql: { at, text: value, parameters: new Map() } };
   const fields = Fields.of(value, at, faults, 'an SQL filter or an object');
   if (fields === undefined) return undefined;
-  fields.requireKnown(['name', 'sql', 'correlation', 'action']);
+  fields.requireKnown(['name', 'sql', 'correlation', 'action'], conditionHint('correlation', OURS));
   const filter = fields.object('correlation');
   const sql = ownExpression(fields, 'sql');
+  const action = part('action', ownExpression(fields, 'action'));
   if (filter !== undefined && sql !== undefined) {
     faults.add(at, 'A rule has one filter: remove sql or correlation.');
+    // Which of them is meant is not known, so neither is checked.
+    return { ...rule, ...action };
   }
   return {
     ...rule,
     filterAt: sql?.at ?? filter?.at ?? at,
     ...part('sql', sql),
     ...part('correlation', filter && correlation(filter, OURS)),
-    ...part('action', ownExpression(fields, 'action')),
+    ...action,
   };
 }
 
@@ -115,6 +121,15 @@ function ownExpression(parent: Fields, name: string): RawExpression | undefined 
     text,
     parameters: values(fields.object('parameters')),
   };
+}
+
+/** What to say about a condition of a correlation filter that is beside the filter. */
+function conditionHint(filter: string, form: typeof FILE | typeof OURS) {
+  const names: readonly string[] = Object.values(CONDITIONS).map((both) => both[form]);
+  return (name: string) =>
+    names.includes(name)
+      ? `It is a condition of a correlation filter: move it into ${filter}.`
+      : undefined;
 }
 
 function correlation(fields: Fields, form: typeof FILE | typeof OURS): RawCorrelation {

@@ -8,7 +8,7 @@ import { type EntityKind, SETTINGS } from './setting-table.ts';
 /** Reads the short form of a description. Its faults are noted; the values of settings are not read yet. */
 export function readShortForm(value: unknown): RawNamespace {
   const faults = new Faults();
-  const root = Fields.of(value, '', faults);
+  const root = Fields.of(value, '', faults, 'an object with queues, topics or both');
   root?.requireKnown(['queues', 'topics', '$schema']);
   const entities: readonly RawEntity[] =
     root === undefined

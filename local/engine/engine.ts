@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileFault, fileFaultCode } from '../file-faults.ts';
 import { StartupError, UsageError } from '../startup-error.ts';
 import { endpointOf, engineAddress } from './engine-address.ts';
 import { keepToOwner } from './engine-files.ts';
@@ -68,7 +69,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const endpoint = process.env['DYNAMODB_ENDPOINT'];
   if (endpoint) return externalEngine(endpoint, options);
   const directory = options.dataDirectory && resolve(options.dataDirectory);
-  if (directory) requireWritable(directory);
+  checkEngineOptions(options);
   const recipe = await chooseRecipe(options, directory);
   if (directory && !keepToOwner(directory) && recipe.hasSecretFileName) {
     options.warn?.(
@@ -76,6 +77,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     );
   }
   return await startOnFreePort(recipe, directory);
+}
+
+/** Checks the options, and makes the data directory, before anything is started. Throws UsageError. */
+export function checkEngineOptions(options: EngineOptions): void {
+  const endpoint = process.env['DYNAMODB_ENDPOINT'];
+  if (endpoint) {
+    externalEngine(endpoint, options);
+    return;
+  }
+  const directory = options.dataDirectory && resolve(options.dataDirectory);
+  if (directory) requireWritable(directory);
+  candidates(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
 }
 
 async function startOnFreePort(
@@ -104,7 +117,7 @@ async function startOnFreePort(
 
 function externalEngine(endpoint: string, { kind, dataDirectory }: EngineOptions): Engine {
   if (kind !== undefined || dataDirectory !== undefined) {
-    throw new StartupError(
+    throw new UsageError(
       'DYNAMODB_ENDPOINT is set, so no engine is started here: unset it, or leave out the options for an engine and its data.',
     );
   }
@@ -137,7 +150,7 @@ async function chooseRecipe(
   return installed;
 }
 
-/** The engines that may run, in order of preference. Throws StartupError. */
+/** The engines that may run, in order of preference. Throws UsageError. */
 function candidates(
   kind: string | undefined,
   directory: string | undefined,
@@ -147,7 +160,7 @@ function candidates(
   }
   const writer = directory === undefined ? undefined : writerOf(directory);
   if (kind !== undefined && writer !== undefined && kind !== writer) {
-    throw new StartupError(`${directory} holds data of ${writer}, which ${kind} cannot read.`);
+    throw new UsageError(`${directory} holds data of ${writer}, which ${kind} cannot read.`);
   }
   const wanted = kind ?? writer;
   return wanted === undefined ? ENGINE_KINDS : [wanted];
@@ -190,7 +203,9 @@ function requireWritable(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new StartupError(`The data directory ${directory} cannot be written to.`, { cause });
+    // What exists already is no directory.
+    const reason = fileFaultCode(cause) === 'EEXIST' ? 'it is not a directory' : fileFault(cause);
+    throw new UsageError(`The data directory ${directory} cannot be used: ${reason}.`, { cause });
   }
 }
 

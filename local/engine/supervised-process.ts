@@ -66,7 +66,12 @@ export function startSupervised(
   supervisor.stdin.on('error', () => {}); // It has ended, which `ended` reports.
   const ended = once(supervisor, 'exit').then(() => {
     if (supervisor.signalCode !== null) killOrphan(Number(pid()));
-    return linesOf(output()).slice(-REASON_LINES_MAX).join(' ').trim();
+    const lines = linesOf(output()).slice(-REASON_LINES_MAX);
+    // The text goes into a sentence.
+    return lines
+      .map((line) => line.replace(/^error: /i, ''))
+      .join(' ')
+      .trim();
   });
   // A running engine must not keep this process alive if the caller does not stop it.
   supervisor.unref();

@@ -42,7 +42,7 @@ export function parseConnectionString(text: string): ConnectionString {
     keyName: required(fields, 'SharedAccessKeyName'),
     key: required(fields, 'SharedAccessKey'),
     ...(entityPath ? { entityPath } : {}),
-    isLocal: fields.get('usedevelopmentemulator')?.toLowerCase() === 'true',
+    isLocal: flagOf(fields, 'UseDevelopmentEmulator'),
   };
 }
 
@@ -69,7 +69,7 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
   for (const field of text.split(';')) {
     if (field.trim() === '') continue;
     const at = field.indexOf('=');
-    if (at < 1) throw fault('has a part that is no NAME=VALUE');
+    if (at < 1) throw fault('has a part that is not NAME=VALUE');
     const name = field.slice(0, at).trim().toLowerCase();
     if (fields.has(name)) throw fault('has a part twice');
     fields.set(name, field.slice(at + 1).trim());
@@ -83,10 +83,17 @@ function required(fields: ReadonlyMap<string, string>, name: string): string {
   throw fault(`has no ${name}`);
 }
 
+/** Another value than true or false would silently be one of them. */
+function flagOf(fields: ReadonlyMap<string, string>, name: string): boolean {
+  const value = fields.get(name.toLowerCase())?.toLowerCase() ?? 'false';
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw fault(`has a ${name} that is neither true nor false`);
+}
+
 function hostOf(endpoint: string): string {
   const host = endpoint.replace(/^(?:sb|amqps?|https?):\/\//i, '').replace(/\/+$/, '');
   if (HOST.test(host) && URL.canParse(`http://${host}`)) return host;
-  throw fault('has an Endpoint that is no address such as sb://localhost:5300');
+  throw fault('has an Endpoint that is not an address such as sb://localhost:5300');
 }
 
 function fault(what: string): ConnectionStringError {

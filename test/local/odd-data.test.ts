@@ -50,11 +50,11 @@ for (const kind of ENGINE_KINDS) {
     'too short': [(file) => writeFileSync(file, 'SQLite'), /does not hold a database/],
   };
   for (const [what, [make, reason]] of Object.entries(odd)) {
-    test(`row 23: a data file that is ${what} gives a StartupError: ${kind}`, async (t) => {
+    test(`row 23: a data file that is ${what} gives a UsageError: ${kind}`, async (t) => {
       const dataDirectory = temporaryDirectory(t);
       make(join(dataDirectory, DATA_FILE[kind]));
       const error = await rejection(startEngine({ kind, dataDirectory }));
-      assert.equal(error.name, 'StartupError');
+      assert.equal(error.name, 'UsageError');
       assert.match(error.message, reason);
       assert.ok(error.message.includes(dataDirectory), error.message);
     });
@@ -76,8 +76,9 @@ test('row 23: a --data that is not a directory is refused', async (t) => {
   const names = ['file', 'file/below', 'dangling', 'loop', 'x'.repeat(300)];
   for (const place of ['/dev/null', '/proc/self', ...names.map((name) => join(directory, name))]) {
     const { name, message } = await rejection(startEngine({ dataDirectory: place }));
-    assert.equal(name, 'StartupError', place);
-    assert.equal(message, `The data directory ${place} cannot be written to.`);
+    assert.equal(name, 'UsageError', place);
+    assert.ok(message.startsWith(`The data directory ${place} cannot be used: `), message);
+    assert.match(message, /: [a-z][a-z ]+\.$/);
   }
 });
 

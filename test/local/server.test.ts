@@ -70,10 +70,31 @@ test('close lets requests finish and does not wait for idle connections', async 
   await assert.rejects(fetch(server.url));
 });
 
-test('an address that this machine does not have gives a StartupError', async () => {
+test('an address that this machine does not have gives a UsageError', async () => {
   const app = { fetch: () => new Response() };
   await assert.rejects(startServer({ app, memory, host: '192.0.2.1', port: 0 }), {
-    name: 'StartupError',
+    name: 'UsageError',
     message: 'This machine has no address 192.0.2.1: choose another with --host.',
   });
+});
+
+test('the address of a server names a host at which it answers', async (t) => {
+  const app = { fetch: () => new Response('here') };
+  const names = {
+    '127.0.0.1': 'localhost',
+    '0.0.0.0': 'localhost',
+    '::1': '[::1]',
+    '::': 'localhost',
+  };
+  for (const [host, name] of Object.entries(names)) {
+    const server = await startServer({ app, memory, host, port: 0 }).catch((error: unknown) => {
+      // A machine may have no IPv6.
+      if (host.includes(':') && (error as Error).name === 'UsageError') return undefined;
+      throw error;
+    });
+    if (server === undefined) continue;
+    t.after(() => server.close());
+    assert.equal(server.url, `http://${name}:${server.port}`);
+    assert.equal(await (await fetch(server.url)).text(), 'here');
+  }
 });

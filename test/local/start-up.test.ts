@@ -147,7 +147,7 @@ test('an unknown engine is refused', async (t) => {
 test('an unknown tier is refused', async (t) => {
   const cli = startCli(t, { args: ['--tier', 'gold'] });
   assert.equal(await cli.ended, 2);
-  assert.equal(cli.errors(), "There is no tier 'gold'; there are Standard, Basic, Premium.\n");
+  assert.equal(cli.errors(), "There is no tier 'gold'; there are standard, basic and premium.\n");
 });
 
 test('--tier chooses the tier of the namespace', async (t) => {
@@ -170,8 +170,11 @@ test('a data directory that cannot be written to is refused', async (t) => {
 
   const cli = startCli(t, { args: ['--port', '0', '--data', directory] });
 
-  assert.equal(await cli.ended, 1);
-  assert.equal(cli.errors(), `The data directory ${directory} cannot be written to.\n`);
+  assert.equal(await cli.ended, 2);
+  assert.equal(
+    cli.errors(),
+    `The data directory ${directory} cannot be used: a part of its path is not a directory.\n`,
+  );
 });
 
 test('without Java, a start with DynamoDB Local fails with a remedy', async (t) => {

@@ -15,6 +15,9 @@ export interface DeployInfoOptions extends CommonOptions {
 
 /** Says how to reach a deployed namespace, or whether a namespace answers. */
 export const runDeployInfo: RunCommand<DeployInfoOptions> = async (io, _, options) => {
+  if (options.outputs !== undefined && options.to !== undefined) {
+    throw new UsageError('Give either --outputs or --to.');
+  }
   return options.outputs === undefined
     ? await reportNamespace(connect(io, options))
     : await reportOutputs(io, options.outputs, options.json ?? false);

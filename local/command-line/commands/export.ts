@@ -1,13 +1,13 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { RefusalError } from '../../client/client-errors.ts';
 import { type ClientPath, readPath } from '../../client/entity-path.ts';
-import { countsOf, describe } from '../../client/management.ts';
+import { countsOf } from '../../client/management.ts';
 import { readAll } from '../../client/read-all.ts';
-import { StartupError, UsageError } from '../../startup-error.ts';
-import { connect } from '../connect.ts';
+import { UsageError } from '../../startup-error.ts';
+import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
-import { EXIT, type ExitCode, type Output, writeTo } from '../io.ts';
+import { type ExportTarget, fileTarget, outputTarget } from '../export-target.ts';
+import { EXIT, type ExitCode } from '../io.ts';
 import { messagesText } from '../table.ts';
 
 /** The options of `dynabus export`, as written. */
@@ -26,60 +26,39 @@ export const runExport: RunCommand<ExportOptions> = async (io, [pathText], optio
   if (options.keys === true && pathText !== undefined) {
     throw new UsageError('--keys is for entities: give --entities in place of the path.');
   }
+  if (options.session !== undefined && pathText === undefined) {
+    throw new UsageError('--session is for messages: give the path of an entity, not --entities.');
+  }
   const path = pathText === undefined ? undefined : readPath(pathText);
   const context = connect(io, options);
-  const target = await openTarget(context, options.out);
+  const target = options.out === undefined ? outputTarget(io.stdout) : fileTarget(options.out);
   try {
-    if (path !== undefined) return await exportMessages(context, path, target, options);
-    // Loaded here: an export of messages needs none of the code of entities.
-    const { exportEntities } = await import('../export-entities.ts');
-    const config = await exportEntities(context, options.keys ?? false);
-    await writeTo(target.output, `${JSON.stringify(config, undefined, context.isJson ? 0 : 2)}\n`);
-    return EXIT.done;
+    return await exportTo(context, path, target, options);
   } finally {
-    await target.close();
+    const partial = target.giveUp();
+    if (partial !== undefined) await context.warn(partial);
   }
 };
 
-const MODE = 0o600;
-
-/** Where an export goes. */
-interface Target {
-  readonly output: Output;
-  close(): Promise<void>;
-}
-
-async function openTarget({ io }: Context, file: string | undefined): Promise<Target> {
-  if (file === undefined) return { output: io.stdout, close: async () => {} };
-  const stream = (await openPrivate(file)).createWriteStream();
-  stream.on('error', () => {});
-  const write: Output['write'] = (text, done) => {
-    stream.write(text, (cause) => {
-      done(cause && new StartupError(`The file ${file} cannot be written: ${cause.message}.`));
-    });
-  };
-  return {
-    output: { write },
-    close: () => new Promise((resolve) => void stream.end(() => resolve())),
-  };
-}
-
-/** Opens a file that only its user may read: messages may hold anything that is private, and policies have keys. */
-async function openPrivate(file: string): Promise<FileHandle> {
-  try {
-    const handle = await open(file, 'w', MODE);
-    // The mode above counts only for a new file.
-    if ((await handle.stat()).isFile()) await handle.chmod(MODE);
-    return handle;
-  } catch (cause) {
-    throw new UsageError(`The file ${file} cannot be written.`, { cause });
-  }
+async function exportTo(
+  context: Context,
+  path: ClientPath | undefined,
+  target: ExportTarget,
+  options: ExportOptions,
+): Promise<ExitCode> {
+  if (path !== undefined) return await exportMessages(context, path, target, options);
+  // Loaded here: an export of messages needs none of the code of entities.
+  const { exportEntities } = await import('../export-entities.ts');
+  const config = await exportEntities(context, options.keys ?? false);
+  await target.write(`${JSON.stringify(config, undefined, context.isJson ? 0 : 2)}\n`);
+  target.finish();
+  return EXIT.done;
 }
 
 async function exportMessages(
   context: Context,
   path: ClientPath,
-  { output }: Target,
+  target: ExportTarget,
   { out, session }: ExportOptions,
 ): Promise<ExitCode> {
   const { client, signal } = context;
@@ -95,13 +74,17 @@ async function exportMessages(
       sessions = true;
     },
   });
-  for await (const page of pages) {
-    if (signal.aborted) break;
-    await writeTo(output, page.map(({ text }) => `${text}\n`).join(''));
-    count += page.length;
-    progress.show(count);
+  try {
+    for await (const page of pages) {
+      await target.write(page.map(({ text }) => `${text}\n`).join(''));
+      count += page.length;
+      progress.show(count);
+      if (signal.aborted) break;
+    }
+    if (!signal.aborted) target.finish();
+  } finally {
+    progress.end();
   }
-  progress.end();
   if (sessions && !signal.aborted && there !== undefined && count < there) {
     faults.push(
       `Left out: ${messagesText(there - count)} of sessions that have no active message, only deferred or scheduled ones. Name each such session with --session.`,
@@ -115,9 +98,9 @@ async function exportMessages(
 }
 
 /** How many messages there are; undefined without the right to know it, or if it is not known exactly. */
-async function countAt({ client }: Context, path: ClientPath): Promise<number | undefined> {
+async function countAt(context: Context, path: ClientPath): Promise<number | undefined> {
   try {
-    const entity = await describe(client, path.entity);
+    const entity = await describeQueue(context, path);
     const counts = entity === undefined ? undefined : countsOf(entity);
     return counts === undefined || counts.isEstimate ? undefined : counts[path.subQueue];
   } catch (error) {

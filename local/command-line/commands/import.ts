@@ -22,6 +22,9 @@ export const runImport: RunCommand<ImportOptions> = async (io, [pathText = ''], 
   if (update && entities === undefined) {
     throw new UsageError('--update is for entities: give --entities and a file, too.');
   }
+  if (options.in !== undefined && entities !== undefined) {
+    throw new UsageError('--in is for messages: give either --in and a path, or --entities.');
+  }
   if (entities !== undefined) return await runImportEntities(io, entities, options);
   const path = readPath(pathText);
   if (path.subQueue !== 'main') {

@@ -1,8 +1,8 @@
 import { readPath } from '../../client/entity-path.ts';
-import { countsOf, describe } from '../../client/management.ts';
+import { countsOf } from '../../client/management.ts';
 import { purge } from '../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
-import { connect } from '../connect.ts';
+import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, writeTo } from '../io.ts';
@@ -21,7 +21,7 @@ export const runPurge: RunCommand<PurgeOptions> = async (io, [pathText = ''], op
   if (!options.yes && !io.stdin.isTTY) {
     throw new UsageError(`A purge of ${path.text} needs --yes, since nobody can be asked here.`);
   }
-  const entity = await describe(context.client, path.entity);
+  const entity = await describeQueue(context, path);
   const counts = entity === undefined ? undefined : countsOf(entity);
   const messages = counts?.[path.subQueue] ?? 0;
   const about = counts?.isEstimate ? 'about ' : '';

@@ -16,6 +16,7 @@ import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode } from '../io.ts';
 import { messageText } from '../show-message.ts';
+import { messagesText } from '../table.ts';
 import { readCount, readDuration } from '../values.ts';
 
 /** The options of `dynabus receive`, as written. */
@@ -31,8 +32,11 @@ export interface ReceiveOptions extends CommonOptions {
 
 /** Messages that are locked at a time, so that few wait for their settlement when the output is slow. */
 const PAGE_MESSAGES = 100;
-/** The service waits this long in one call. */
-const WAIT_MS_MAX = 60_000;
+/**
+ * The service waits this long in one call. A call is never broken off, since its answer may hold messages that are
+ * removed already, so Ctrl-C takes this long at most.
+ */
+const CALL_WAIT_MS_MAX = 5_000;
 /** A wait that the service has cut short is repeated after this pause. */
 const PAUSE_MS = 1000;
 
@@ -61,10 +65,10 @@ export const runReceive: RunCommand<ReceiveOptions> = async (io, [pathText = '']
     }
   }
   const session = await untilDeadline(context, receiving.waitMs, (waitMs) => {
-    const request = { sessionId: options.session, waitMs, signal: context.signal };
-    return acceptSession(context.client, path, request);
+    return acceptSession(context.client, path, { sessionId: options.session, waitMs });
   });
   if (session === undefined) {
+    if (context.signal.aborted) return EXIT.interrupted;
     await context.note(`No session with a message in ${path.text}.`);
     return EXIT.done;
   }
@@ -119,9 +123,8 @@ async function receiveAll(
   while (received < count && !context.signal.aborted) {
     const maxMessages = Math.min(PAGE_MESSAGES, count - received);
     const messages = await untilDeadline(context, waitMsMax, async (waitMs) => {
-      const { client, signal } = context;
-      const request = { maxMessages, waitMs, isDeleting, session, signal };
-      const found = await receive(client, path, request);
+      const request = { maxMessages, waitMs, isDeleting, session };
+      const found = await receive(context.client, path, request);
       return found.length === 0 ? undefined : found;
     });
     if (messages === undefined) break;
@@ -150,7 +153,7 @@ async function printAndSettle(
     const texts = messages.map((message) => (context.isJson ? message.text : messageText(message)));
     await context.write(texts.join('\n'));
   } catch (error) {
-    if (tokens.length > 0) await settleAll({ outcome: 'abandon' });
+    await notPrinted(context, messages, tokens.length > 0 ? settleAll : undefined);
     throw error;
   }
   if (settlement === undefined) return 0;
@@ -160,6 +163,23 @@ async function printAndSettle(
     if (refusal !== undefined) await context.warn(`Message ${sequenceNumber}: ${refusal}`);
   }
   return refusals.size;
+}
+
+/** Gives messages back that may not be printed, or says which ones the service has removed already. */
+async function notPrinted(
+  context: Context,
+  messages: readonly ClientMessage[],
+  settleAll: ((how: Settlement) => Promise<unknown>) | undefined,
+): Promise<void> {
+  if (settleAll !== undefined) {
+    // If this fails, too, their locks run out.
+    await settleAll({ outcome: 'abandon' }).catch(() => {});
+    return;
+  }
+  const [first, last] = [messages.at(0)?.sequenceNumber, messages.at(-1)?.sequenceNumber];
+  await context.warn(
+    `Removed by the service and perhaps not printed: ${messagesText(messages.length)}, sequence numbers from ${first} to ${last}.`,
+  );
 }
 
 /**
@@ -173,8 +193,13 @@ async function untilDeadline<Found>(
   const deadline = performance.now() + waitMs;
   for (;;) {
     const leftMs = Math.max(0, deadline - performance.now());
-    const found = await call(Math.min(WAIT_MS_MAX, Math.ceil(leftMs)));
-    if (found !== undefined || performance.now() + PAUSE_MS >= deadline) return found;
-    await delay(PAUSE_MS, undefined, { signal });
+    const callMs = Math.min(CALL_WAIT_MS_MAX, Math.ceil(leftMs));
+    const found = await call(callMs);
+    const now = performance.now();
+    if (found !== undefined || signal.aborted || now + PAUSE_MS >= deadline) return found;
+    const isCutShort = now - (deadline - leftMs) < callMs - PAUSE_MS;
+    // Ctrl-C ends the pause.
+    if (isCutShort) await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return undefined;
   }
 }

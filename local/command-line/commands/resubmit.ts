@@ -1,8 +1,9 @@
+import { RefusalError } from '../../client/client-errors.ts';
 import { type ClientPath, readPath, subQueueOf } from '../../client/entity-path.ts';
-import { countsOf, describe } from '../../client/management.ts';
+import { countsOf } from '../../client/management.ts';
 import { NUMBERS_MAX, resubmit } from '../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
-import { connect } from '../connect.ts';
+import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode } from '../io.ts';
@@ -50,9 +51,15 @@ async function resubmitNumbers(
   numbers: readonly bigint[],
 ): Promise<ExitCode> {
   let done = 0;
-  for (let i = 0; i < numbers.length && !context.signal.aborted; i += NUMBERS_MAX) {
-    const sequenceNumbers = numbers.slice(i, i + NUMBERS_MAX);
-    done += await resubmit(context.client, path, { sequenceNumbers });
+  try {
+    for (let i = 0; i < numbers.length && !context.signal.aborted; i += NUMBERS_MAX) {
+      const sequenceNumbers = numbers.slice(i, i + NUMBERS_MAX);
+      done += await resubmit(context.client, path, { sequenceNumbers });
+    }
+  } catch (error) {
+    // A topic is refused for another reason than that it is one.
+    if (error instanceof RefusalError) await describeQueue(context, path);
+    throw error;
   }
   return await report(context, path, done, numbers.length);
 }
@@ -67,7 +74,7 @@ async function resubmitMany(
   countMax: number | undefined,
 ): Promise<ExitCode> {
   const { client, signal } = context;
-  const entity = await describe(client, path.entity);
+  const entity = await describeQueue(context, path);
   const counts = entity === undefined ? undefined : countsOf(entity);
   const there = counts?.[path.subQueue] ?? 0;
   const total = Math.min(there, countMax ?? there);

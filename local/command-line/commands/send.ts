@@ -7,10 +7,10 @@ import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import type { RunCommand } from '../definition.ts';
 import { EXIT, type ExitCode } from '../io.ts';
-import { readChunks, readWhole } from '../lines.ts';
+import { readWhole, readWholeFile } from '../lines.ts';
 import { sendLines } from '../send-lines.ts';
-import { messagesText } from '../table.ts';
-import { readCount, readDuration, readInstant, readProperty } from '../values.ts';
+import { messagesText, numberText } from '../table.ts';
+import { readCount, readDuration, readInstant, readProperties } from '../values.ts';
 
 /** The options of `dynabus send`, as written. */
 export interface SendOptions extends CommonOptions {
@@ -47,7 +47,7 @@ export const runSend: RunCommand<SendOptions> = async (io, [pathText = '', bodyT
   }
   const count = readCount(options.count ?? '1', '--count');
   const system = systemOf(options);
-  const properties = (options.property ?? []).map(readProperty);
+  const properties = readProperties(options.property ?? []);
   const body = bodyJson(await readBody(context, bodyText, options.file));
   const message = (number: number) => {
     const { MessageId: id } = system;
@@ -79,7 +79,8 @@ async function sendCopies(
     }
   } catch (error) {
     progress.end();
-    if (sent > 0) await context.warn(`Sent ${sent} of ${count} messages before the error.`);
+    if (sent > 0)
+      await context.warn(`Sent ${numberText(sent)} of ${messagesText(count)} before the error.`);
     throw error;
   }
   progress.end();
@@ -142,8 +143,8 @@ async function readBody(
   if (text !== undefined && file !== undefined) {
     throw new UsageError('Give the body either as an argument or with --file.');
   }
-  if (file !== undefined) return await readWhole(readChunks(file));
-  if (text === '-') return await readWhole(context.input());
+  if (file !== undefined) return await readWholeFile(file);
+  if (text === '-') return await readWhole(context.input(), 'The input');
   if (text !== undefined) return Buffer.from(text);
   throw new UsageError(
     'No body is given: write it after the path, or name a --file, or write - to read the input.',

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { formatConnectionString } from '../../../shared/auth/connection-string.ts';
 import { readConfigFile } from '../../config/read-file.ts';
 import { createDynamoClient } from '../../engine/dynamo-client.ts';
-import { type Engine, startEngine } from '../../engine/engine.ts';
+import { checkEngineOptions, type Engine, startEngine } from '../../engine/engine.ts';
 import { engineAddress } from '../../engine/engine-address.ts';
 import { probeEngine, untilEngineAnswers } from '../../engine/engine-wait.ts';
 import { localAdmission } from '../../local-admission.ts';
@@ -33,6 +33,12 @@ export const runStart: RunCommand<WrittenOptions> = async (io, _, written) => {
   const admission = localAdmission(options);
   const { say, warn } = start.outputs;
   const report = options.quiet ? warn : say;
+  checkEngineOptions({ kind: options.engine, dataDirectory: options.dataDirectory });
+  if (options.certificate !== undefined) {
+    // A wrong file is refused before an engine is started in vain.
+    const { obtainCertificate } = await import('../../certificate.ts');
+    obtainCertificate(options.certificate, Date.now());
+  }
   await requireFreePort(options.host, options.port);
   say('Starting the engine');
   // The code of the namespace takes about as long to load as an engine to start.

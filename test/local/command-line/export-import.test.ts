@@ -141,23 +141,29 @@ test('messages of many scheduled instants are sent in several batches', async ()
 
 const WRONG_LINES: Readonly<Record<string, string>> = {
   '{"Body":': 'Line 3 is not valid JSON.',
-  '["Body"]': 'Line 3 is no message: it must be a JSON object.',
-  '{"body":"x"}': 'Line 3 is no message: Body is required and must be a text.',
-  '{"Body":7}': 'Line 3 is no message: Body is required and must be a text.',
-  '{"Body":"x","BodyEncoding":"base64"}': 'Line 3 is no message: Body is not valid base64.',
-  '{"Body":"x","BodyEncoding":"gzip"}': "Line 3 is no message: BodyEncoding may only be 'base64'.",
+  '["Body"]': 'Line 3 is not a message: it must be a JSON object.',
+  '{}': 'Line 3 is not a message: Body is required and must be a text.',
+  '{"body":"x"}':
+    'Line 3 is not a message: there is no field "body"; write Body instead, or remove it.',
+  '{"Body":"x","Colour":1}': 'Line 3 is not a message: there is no field "Colour"; remove it.',
+  '{"Body":"x","BrokerProperties":{"MesageId":"m"}}':
+    'Line 3 is not a message: there is no field "MesageId"; write MessageId instead, or remove it.',
+  '{"Body":7}': 'Line 3 is not a message: Body is required and must be a text.',
+  '{"Body":"x","BodyEncoding":"base64"}': 'Line 3 is not a message: Body is not valid base64.',
+  '{"Body":"x","BodyEncoding":"gzip"}':
+    "Line 3 is not a message: BodyEncoding may only be 'base64'.",
   '{"Body":"x","BrokerProperties":[]}':
-    'Line 3 is no message: BrokerProperties must be a JSON object.',
+    'Line 3 is not a message: BrokerProperties must be a JSON object.',
   '{"Body":"x","BrokerProperties":{"MessageId":7}}':
-    'Line 3 is no message: MessageId must be a text.',
+    'Line 3 is not a message: MessageId must be a text.',
   '{"Body":"x","BrokerProperties":{"TimeToLive":"1"}}':
-    'Line 3 is no message: TimeToLive must be a number of seconds.',
+    'Line 3 is not a message: TimeToLive must be a number of seconds.',
   '{"Body":"x","BrokerProperties":{"ScheduledEnqueueTimeUtc":"soon"}}':
-    'Line 3 is no message: ScheduledEnqueueTimeUtc is no date.',
+    'Line 3 is not a message: ScheduledEnqueueTimeUtc is not a date.',
   '{"Body":"x","UserProperties":{"a":[1]}}':
-    "Line 3 is no message: the property 'a' has no value that a message can hold.",
+    "Line 3 is not a message: the property 'a' has no value that a message can hold.",
   '{"Body":"x","UserProperties":{"a":{"$none":1}}}':
-    "Line 3 is no message: the property 'a' has no value that a message can hold.",
+    "Line 3 is not a message: the property 'a' has no value that a message can hold.",
 };
 
 test('a wrong line of a file is named before anything is sent', async (t) => {

@@ -20,7 +20,7 @@ test(`${MANY} messages are sent, dead-lettered, resubmitted and purged`, async (
   assert.equal(before[0].CountDetails.DeadLetterMessageCount, MANY);
   assert.equal(
     await bus.succeed(['resubmit', queue, '--all']),
-    `Resubmitted ${MANY} messages of ${queue}/$deadletterqueue.\n`,
+    `Resubmitted ${MANY.toLocaleString('en-US')} messages of ${queue}/$deadletterqueue.\n`,
   );
   const purged = await bus.succeed(['purge', queue, '--yes', '--json']);
   assert.deepEqual(JSON.parse(purged), { removed: MANY, isEstimate: false });

@@ -29,7 +29,14 @@ test('a sent message has all properties that the options name', async () => {
       's',
     ],
     ...['--to-address', 'you', '--reply-to', 'me', '--time-to-live', '90s'],
-    ...['--property', 'Priority=High=1', '--property', 'a:b=text', '--property', 'Quantity:int=7'],
+    ...[
+      '--property',
+      'Priority=High=1',
+      '--property',
+      'a:b:string=text',
+      '--property',
+      'Quantity:int=7',
+    ],
     ...[
       '--property',
       'Large:long=7',
@@ -120,6 +127,28 @@ test('peek shows a table of the next messages and changes nothing', async () => 
   );
 });
 
+test('peek shows the messages of all sessions in one table, with their session', async () => {
+  const queue = await bus.queue('<RequiresSession>true</RequiresSession>');
+  for (const session of ['a', 'long-session', 'b']) {
+    await bus.succeed(['send', queue, session, '--session-id', session, '--message-id', 'm']);
+  }
+  const [titles = '', ...rows] = linesOf(await bus.succeed(['peek', queue]));
+  assert.match(titles, /^NUMBER {2}SESSION +ENQUEUED +STATE +DELIVERIES {2}SUBJECT OR ID {2}BODY$/);
+  const at = titles.indexOf('SESSION');
+  const sessions = rows.map((row) => row.slice(at, titles.indexOf('ENQUEUED')).trim());
+  assert.deepEqual([...sessions].sort(), ['a', 'b', 'long-session']);
+  const one = linesOf(await bus.succeed(['peek', queue, '--session', 'b']));
+  assert.match(one[1] ?? '', /^ +\d+ {2}b +20/);
+});
+
+test('a peek of more than one page has its titles once', async () => {
+  const queue = await bus.queue();
+  await bus.succeed(['send', queue, 'x', '--count', '1200']);
+  const table = linesOf(await bus.succeed(['peek', queue, '--all']));
+  assert.equal(table.length, 1201);
+  assert.equal(table.filter((line) => line.startsWith('NUMBER')).length, 1);
+});
+
 test('receive completes what it has printed, and nothing else', async () => {
   const queue = await bus.queue();
   await bus.succeed(['send', queue, 'body', '--message-id', 'm', '--count', '5']);
@@ -129,7 +158,7 @@ test('receive completes what it has printed, and nothing else', async () => {
   );
   const closed = await bus.run(['receive', queue, '--json'], {
     onOutput: () => {
-      throw new Error('EPIPE');
+      throw Object.assign(new Error('The pipe is closed.'), { code: 'EPIPE' });
     },
   });
   assert.deepEqual([closed.code, closed.stderr], [0, '']);
@@ -241,4 +270,28 @@ test('purge asks on a terminal, and removes only after the path was typed', asyn
   );
   const yes = await bus.run(['purge', queue], { isTTY: true, stdin: `${queue}\n` });
   assert.deepEqual([yes.code, yes.stdout], [0, `Removed 2 messages from ${queue}.\n`]);
+});
+
+test('a topic has no messages to resubmit, purge or export', async (t) => {
+  const file = join(temporaryDirectory(t), 'Config.json');
+  writeFileSync(file, '{"topics":{"news":{}}}');
+  await bus.succeed(['import', '--entities', file]);
+  for (const args of [
+    ['resubmit', 'news', '--all'],
+    ['resubmit', 'news', '--sequence-numbers', '1'],
+    ['purge', 'news', '--yes'],
+    ['export', 'news'],
+  ]) {
+    const { code, stdout, stderr } = await bus.run(args);
+    assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+    assert.match(stderr, /^news is a topic, whose messages are in its subscriptions: name one, /);
+  }
+});
+
+test('a refusal of the only message says nothing of a batch', async () => {
+  const queue = await bus.queue();
+  const { code, stderr } = await bus.run(['send', queue, 'x', '--message-id', 'm'.repeat(129)]);
+  assert.equal(code, 1);
+  assert.match(stderr, /MessageId is 129 characters long/);
+  assert.doesNotMatch(stderr, /batch/);
 });

@@ -123,7 +123,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'no namespace': [
     () => faultsOf(() => parseConfig({ UserConfig: {} })),
-    'UserConfig.Namespaces: A file has exactly one namespace, not 0: keep one, and start a server of its own for each other.',
+    'UserConfig.Namespaces: A file has exactly one namespace, and this one has none: add it.',
   ],
   'two namespaces': [
     () => faultsOf(() => parseAnyConfig({ UserConfig: { Namespaces: [{}, {}] } })),
@@ -131,7 +131,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'a whole that is no configuration': [
     () => [...faultsOf(() => parseAnyConfig([])), ...faultsOf(() => parseConfig({}))],
-    'It must be an object, not [].',
+    'It must be an object with queues, topics or both, not [].',
     'The UserConfig is missing: add it.',
   ],
   'an SQL filter that does not parse': [
@@ -149,6 +149,22 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   'a rule with two filters': [
     () => rulesInShort({ r: { sql: 'a = 1', correlation: { to: 'x' } } }),
     `${OWN_RULES}.r: A rule has one filter: remove sql or correlation.`,
+  ],
+  'a rule with two filters, each of which has a fault': [
+    () => rulesInShort({ r: { sql: 'a =', correlation: {} } }),
+    `${OWN_RULES}.r: A rule has one filter: remove sql or correlation.`,
+  ],
+  'a condition beside the correlation': [
+    () => rulesInShort({ r: { correlationId: 'x', action: 'SET a = 1' } }),
+    `${OWN_RULES}.r.correlationId: It is a condition of a correlation filter: move it into correlation.`,
+  ],
+  'a condition beside the CorrelationFilter': [
+    () => ruleInFile({ FilterType: 'Sql', SqlFilter: { SqlExpression: '1=1' }, Label: 'x' }),
+    `${RULES}[0].Properties.Label: It is a condition of a correlation filter: move it into CorrelationFilter.`,
+  ],
+  'no description at all': [
+    () => faultsOf(() => parseAnyConfig(null)),
+    'It must be an object with queues, topics or both, not null.',
   ],
   'a filter of another type': [
     () =>
@@ -237,7 +253,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   'too many entities': [
     () =>
       inShort({ queues: Array.from({ length: CONFIG_LIMITS.entities + 1 }, (_, i) => `q${i}`) }),
-    'There are 2001 queues, topics and subscriptions; a configuration may have 2000: create the others later.',
+    'There are 2,001 queues, topics and subscriptions; a configuration may have 2,000: create the others later.',
   ],
   'a bigint': [
     () => inShort({ queues: [{ name: 'a', maxDeliveryCount: 5n }] }),

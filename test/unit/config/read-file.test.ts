@@ -34,3 +34,26 @@ test('a file that cannot be read is refused with the reason', async () => {
     message: `The configuration ${tmpdir()} cannot be read: it is a directory.`,
   });
 });
+
+test('a file in another encoding than UTF-8 is refused with the encoding', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'config-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'Config.json');
+  const text = '{"queues":["a"]}';
+  const littleEndian = Buffer.from(text, 'utf16le');
+  const bigEndian = Buffer.from(littleEndian).swap16();
+  const encoded: readonly (readonly [Uint8Array, string])[] = [
+    [Buffer.from(`\ufeff${text}`, 'utf16le'), 'is in UTF-16'],
+    [Buffer.from(`\ufeff${text}`, 'utf16le').swap16(), 'is in UTF-16'],
+    [littleEndian, 'is in UTF-16'],
+    [bigEndian, 'is in UTF-16'],
+    [Buffer.from('{"queues":["\u00e4"]}', 'latin1'), 'is not in UTF-8'],
+  ];
+  for (const [bytes, found] of encoded) {
+    await writeFile(path, bytes);
+    await assert.rejects(readConfigFile(path), {
+      name: 'ConfigError',
+      message: `The configuration ${path} ${found}: save it in UTF-8.`,
+    });
+  }
+});
