@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { Namespaces } from '../../local/namespaces/namespaces.ts';
 import { LOCAL_TABLES } from '../../local/tables.ts';
@@ -9,7 +9,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { documentClientOf } from '../../shared/storage/dynamodb/document-table.ts';
 import { engineClient, ROOT_KEY } from '../support/start-broker.ts';
 import { until } from './cli.ts';
-import { startLocalNamespaces } from './local-namespaces.ts';
+import { type NamespaceClient, startLocalNamespaces } from './local-namespaces.ts';
 
 test('visits of namespaces that do not run are bounded, and leave nothing behind', async (t) => {
   const client = engineClient();
@@ -49,16 +49,7 @@ test('a deleted namespace leaves no messages in storage', async (t) => {
   assert.equal(status, 200);
   const mark = `${namespace.name}-${'x'.repeat(50)}`;
   for (const path of ['q', 'topic']) await namespace.send(path, mark, { Label: mark });
-  const engine = engineClient();
-  t.after(() => engine.destroy());
-  const items = async () => {
-    const found: string[] = [];
-    for (const TableName of Object.values(LOCAL_TABLES)) {
-      const { Items = [] } = await engine.send(new ScanCommand({ TableName }));
-      found.push(...Items.map((item) => textOf(item)));
-    }
-    return found.filter((item) => item.includes(namespace.name ?? ''));
-  };
+  const items = itemsOf(t, namespace);
   assert.ok((await items()).some((item) => item.includes(mark)));
   assert.equal((await namespace.control('DELETE', '$namespace')).status, 204);
   let left: readonly string[] = [];
@@ -73,6 +64,55 @@ test('a deleted namespace leaves no messages in storage', async (t) => {
   assert.ok(left.length <= 4, left.join('\n'));
   assert.deepEqual(local.faults, []);
 });
+
+test('a namespace that begins while the remains of its predecessor are removed loses nothing', async (t) => {
+  const local = await startLocalNamespaces({ t });
+  const namespace = local.fresh();
+  const queues = Array.from({ length: 20 }, (_, i) => [`q${i}`, { kind: 'queue' }]);
+  assert.equal((await namespace.control('PUT', '$config', queues)).status, 200);
+  for (const [path] of queues) await namespace.send(String(path), 'before');
+  await namespace.advance(3600);
+  assert.equal((await namespace.control('DELETE', '$namespace')).status, 204);
+  const next = [
+    ['idle', { kind: 'queue', autoDeleteOnIdleMs: 5 * 60_000 }],
+    ['scheduled', { kind: 'queue' }],
+    ['q0', { kind: 'queue' }],
+  ];
+  assert.equal((await namespace.control('PUT', '$config', next)).status, 200);
+  const later = new Date(Date.now() + 8 * 60_000).toUTCString();
+  await namespace.send('scheduled', 'later', { ScheduledEnqueueTimeUtc: later });
+  await namespace.send('q0', 'after');
+  const items = itemsOf(t, namespace);
+  let left: readonly string[] = [''];
+  const look = async () => {
+    left = await items();
+  };
+  await until('the remains are removed', () => {
+    void look();
+    return !left.some((item) => item === '' || item.includes('/graves'));
+  });
+  assert.equal((await namespace.request('GET', 'idle')).status, 200);
+  assert.equal(await namespace.take('scheduled'), undefined);
+  assert.equal(await namespace.take('q0'), 'after');
+  await namespace.advance(8 * 60);
+  assert.equal(await namespace.take('scheduled'), 'later');
+  assert.equal((await namespace.request('GET', 'idle')).status, 404, 'its own clock still counts');
+  assert.deepEqual(local.faults, []);
+});
+
+/** Reads all stored items that name a namespace, as texts. */
+function itemsOf(t: TestContext, { name = '' }: NamespaceClient): () => Promise<string[]> {
+  const engine = engineClient();
+  t.after(() => engine.destroy());
+  return async () => {
+    const found: string[] = [];
+    for (const TableName of Object.values(LOCAL_TABLES)) {
+      const { Items = [] } = await engine.send(new ScanCommand({ TableName }));
+      found.push(...Items.map((item) => textOf(item)));
+    }
+    return found.filter((item) => item.includes(name));
+  };
+}
 
 /** An item as text; bytes as the characters that they are. */
 function textOf(item: object): string {
