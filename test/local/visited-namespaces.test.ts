@@ -12,21 +12,7 @@ import { until } from './cli.ts';
 import { type NamespaceClient, startLocalNamespaces } from './local-namespaces.ts';
 
 test('visits of namespaces that do not run are bounded, and leave nothing behind', async (t) => {
-  const client = engineClient();
-  const namespaces = new Namespaces({
-    client,
-    documentClient: documentClientOf(client),
-    tables: LOCAL_TABLES,
-    process: processResources(),
-    tier: 'Standard',
-    leaseMs: LEASE_MS.local,
-    rootKey: ROOT_KEY,
-    reportError: assert.ifError,
-  });
-  t.after(async () => {
-    await namespaces.close();
-    client.destroy();
-  });
+  const namespaces = namespacesOf(t);
   const visits = Array.from({ length: BUDGETS.localServer.namespacesVisited }, (_, i) =>
     namespaces.enter(`v${i}`),
   );
@@ -36,6 +22,62 @@ test('visits of namespaces that do not run are bounded, and leave nothing behind
   for (const { end } of visits.slice(1)) end();
   assert.notEqual(namespaces.enter('v1').namespace, visits[1]?.namespace);
   assert.deepEqual([...namespaces.running], [namespaces.own]);
+});
+
+test('a namespace whose owner is gone before its first request is done does not begin', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const namespaces = namespacesOf(t);
+  const visit = namespaces.enter('visited');
+  const refusal = {
+    code: 'InvalidOperation',
+    message: /the process that had started it has ended/,
+  };
+  for (const name of ['visited', 'unknown']) void namespaces.remove(name);
+  for (const { namespace } of [visit, namespaces.enter('visited'), namespaces.enter('unknown')]) {
+    assert.throws(() => namespaces.keep(namespace), refusal);
+  }
+  assert.deepEqual([...namespaces.running], [namespaces.own]);
+
+  t.mock.timers.tick(60_000);
+  namespaces.keep(visit.namespace);
+  assert.deepEqual([...namespaces.running], [namespaces.own, visit.namespace]);
+});
+
+test('the default namespace goes on although its name is removed', async (t) => {
+  const namespaces = namespacesOf(t);
+  await assert.rejects(namespaces.remove('dynabus'), { code: 'InvalidOperation' });
+  namespaces.keep(namespaces.own);
+});
+
+test('only the newest removed names are remembered', (t) => {
+  const namespaces = namespacesOf(t);
+  for (let i = 0; i <= BUDGETS.localServer.namespacesCondemned; i++) {
+    void namespaces.remove(`r${i}`);
+  }
+  namespaces.keep(namespaces.enter('r0').namespace);
+  assert.throws(() => namespaces.keep(namespaces.enter('r1000').namespace), {
+    code: 'InvalidOperation',
+  });
+});
+
+test('namespaces that are being deleted do not count among those that run', async (t) => {
+  const namespaces = namespacesOf(t);
+  const begin = (name: string) => {
+    const visit = namespaces.enter(name);
+    namespaces.keep(visit.namespace);
+    visit.end();
+    return visit.namespace;
+  };
+  const ending = begin('ending');
+  for (let i = 2; i < BUDGETS.localServer.namespaces; i++) begin(`n${i}`);
+  assert.throws(() => begin('late'), { code: 'QuotaExceeded', message: /stop\(\)/ });
+
+  const deleted = namespaces.delete(ending);
+  while (!ending.isDeleted) await null;
+  begin('late');
+  assert.ok([...namespaces.running].includes(ending));
+  assert.throws(() => begin('later'), { code: 'QuotaExceeded' });
+  await deleted;
 });
 
 test('a deleted namespace leaves no messages in storage', async (t) => {
@@ -99,6 +141,27 @@ test('a namespace that begins while the remains of its predecessor are removed l
   assert.equal((await namespace.request('GET', 'idle')).status, 404, 'its own clock still counts');
   assert.deepEqual(local.faults, []);
 });
+
+/** Namespaces over the engine of the test run. */
+function namespacesOf(t: TestContext): Namespaces {
+  const client = engineClient();
+  const namespaces = new Namespaces({
+    client,
+    documentClient: documentClientOf(client),
+    tables: LOCAL_TABLES,
+    process: processResources(),
+    tier: 'Standard',
+    leaseMs: LEASE_MS.local,
+    rootKey: ROOT_KEY,
+    reportError: assert.ifError,
+  });
+  t.after(async () => {
+    await namespaces.close();
+    await namespaces.idle();
+    client.destroy();
+  });
+  return namespaces;
+}
 
 /** Reads all stored items that name a namespace, as texts. */
 function itemsOf(t: TestContext, { name = '' }: NamespaceClient): () => Promise<string[]> {
