@@ -73,7 +73,12 @@ export class RunningNamespace {
       onAuthorized,
     });
     this.clock.onMove(() => this.composition.wake());
-    this.amqp = { ...this.composition.dependencies, reportFault: reportError };
+    this.amqp = {
+      ...this.composition.dependencies,
+      reportFault: reportError,
+      // Clients renew locks by the machine's clock.
+      lockEndShown: (lockedUntil) => this.clock.byMachine(lockedUntil),
+    };
   }
 
   /** Whether it was deleted, or is about to be. */
