@@ -9,6 +9,7 @@ import {
   reasons,
   transfersOf,
 } from '../../support/topic-entities.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 
 /** Starts two processes of one namespace, which do not notify each other. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
@@ -126,7 +127,8 @@ test('a queue deleted through one process refuses sends through the other at onc
 for (const source of ['source', 'topic']) {
   test(`#123 a send through one process to a ${source} that forwards follows the deletion and creation of the destination through another`, async (t) => {
     const here = await startBroker(t);
-    const there = await startBroker(t, { beside: here });
+    // A time of its own, so that its leases do not end while the deletion waits.
+    const there = await startBroker(t, { beside: here, scheduler: new VirtualTime() });
     expectStatus(await here.createQueue('q'), 201);
     expectStatus(await here.createQueue('source', { ForwardTo: 'q' }), 201);
     await createTopic(here, 'topic');
