@@ -64,10 +64,14 @@ export class Namespaces implements NamespaceDirectory {
     return { namespace: visited.namespace, end: () => this.#leave(visited) };
   }
 
+  /** The name of the namespace of a rule; see `NamespaceDirectory`. */
+  nameOf(keyName: string): string {
+    return parseKeyName(keyName).namespace ?? DEFAULT_NAMESPACE;
+  }
+
   /** Visits the namespace of a rule for an AMQP connection; see `NamespaceDirectory`. */
   visit(keyName: string): NamespaceVisit {
-    const { namespace: name = DEFAULT_NAMESPACE } = parseKeyName(keyName);
-    const { namespace, end } = this.enter(name);
+    const { namespace, end } = this.enter(this.nameOf(keyName));
     return {
       dependencies: namespace.amqp,
       stay: (onDeleted) => {
