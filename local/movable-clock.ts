@@ -19,6 +19,11 @@ export class MovableClock implements Clock {
     return Date.now() + this.#aheadMs;
   }
 
+  /** An instant of this clock by the machine's clock; both are epoch ms. */
+  byMachine(instant: number): number {
+    return instant - this.#aheadMs;
+  }
+
   /**
    * Moves the clock ahead. Throws RangeError for a negative number, for a fraction of a millisecond, which
    * stored instants cannot hold, and beyond the start of the year 9999.

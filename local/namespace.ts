@@ -36,7 +36,10 @@ export interface LocalNamespace {
    * Throws what `apply` throws.
    */
   configure(apply: ApplyConfig): Promise<void>;
-  /** Deletes a namespace other than the default one, if it runs. Throws what the deletion of entities throws. */
+  /**
+   * Deletes a namespace other than the default one, if it runs, and lets none of that name begin for a minute. Throws
+   * what the deletion of entities throws.
+   */
   remove(name: string): Promise<void>;
   /** Stops accepting connections and lets requests finish. Does not stop the engine. */
   stop(): Promise<void>;

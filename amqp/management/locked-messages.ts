@@ -5,8 +5,9 @@ import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { present } from '../../shared/domain/present.ts';
 import { changedProperties, guidBytes } from '../messages/property-values.ts';
-import { writeMessage } from '../messages/write-message.ts';
+import { withLockEndShown, writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
+import { lockEndShown } from '../service/dependencies.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
 import { Body, type Input, messageBytesMax, sessionIdOf } from './operation-input.ts';
 import { writeEach } from './write-each.ts';
@@ -20,12 +21,13 @@ const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
  * MessageLockLost, while other locks may have been renewed.
  */
 export async function renewLocks({ context, path, body, hold }: Input): Promise<AmqpValue> {
+  const { dependencies } = context;
   const tokens = new Body(body).lockTokens();
   hold(tokens.length * SETTLEMENT_BYTES);
-  const outcomes = await context.dependencies.broker.renewLocks(path, tokens);
+  const outcomes = await dependencies.broker.renewLocks(path, tokens);
   const ends = outcomes.map(({ lockedUntil, refusal }) => {
     if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
-    return timestamp(lockedUntil);
+    return timestamp(lockEndShown(dependencies, lockedUntil));
   });
   return mapOf({ expirations: array('timestamp', ends) });
 }
@@ -97,6 +99,7 @@ export async function receiveDeferred(input: Input): Promise<AmqpValue> {
   const { context, path, body } = input;
   const fields = new Body(body);
   const sessionId = sessionIdOf(input);
+  const { lockEndShown: shown } = context.dependencies;
   const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
   const messages = await context.dependencies.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',
@@ -105,7 +108,7 @@ export async function receiveDeferred(input: Input): Promise<AmqpValue> {
   });
   const entries = await writeEach(context, messages, (message) =>
     mapOf({
-      message: binary(writeMessage(message)),
+      message: binary(writeMessage(withLockEndShown(message, shown))),
       'lock-token': 'lockToken' in message ? uuid(guidBytes(message.lockToken)) : undefined,
     }),
   );

@@ -1,3 +1,4 @@
+import { lockEndShown } from '../service/dependencies.ts';
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type Input } from './operation-input.ts';
 
@@ -12,7 +13,7 @@ export async function renewSession({ context, path, body }: Input): Promise<Amqp
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const lock = await context.dependencies.broker.renewSession(path, handle);
   context.sessions.renewed(path, lock);
-  return mapOf({ expiration: timestamp(lock.lockedUntil) });
+  return mapOf({ expiration: timestamp(lockEndShown(context.dependencies, lock.lockedUntil)) });
 }
 
 /** `get-session-state`: returns the state of a session, null if it has none. Throws SessionLockLost. */

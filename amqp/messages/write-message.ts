@@ -36,6 +36,17 @@ export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
     : received;
 }
 
+/**
+ * Returns a message with the end of its lock as clients are told: by `shown`, epoch ms to epoch ms; absent = as it is.
+ */
+export function withLockEndShown(
+  received: ReceivedMessage,
+  shown: ((lockedUntil: number) => number) | undefined,
+): ReceivedMessage {
+  if (shown === undefined || !('lockedUntil' in received)) return received;
+  return { ...received, lockedUntil: shown(received.lockedUntil) };
+}
+
 /** Encodes a message for a receiver or a peek (semantics W16, W17). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
   const { message } = stored;

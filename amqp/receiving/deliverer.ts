@@ -6,7 +6,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { OutgoingLink, OutgoingTransfer } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
-import { withScheduledState, writeMessage } from '../messages/write-message.ts';
+import { withLockEndShown, withScheduledState, writeMessage } from '../messages/write-message.ts';
 import { WritingTurns } from '../messages/writing-turns.ts';
 import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
@@ -272,7 +272,8 @@ export class Deliverer {
   }
 
   #encode(message: ReceivedMessage): OutgoingTransfer {
-    const payload = writeMessage(withScheduledState(message));
+    const { lockEndShown } = this.#context.dependencies;
+    const payload = writeMessage(withLockEndShown(withScheduledState(message), lockEndShown));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
       return { tag, payload, settled: false, onDropped: () => this.#unsent.putBack(message) };

@@ -17,6 +17,7 @@ import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
+import { lockEndShown } from '../service/dependencies.ts';
 import { mapError } from '../service/error-mapping.ts';
 import {
   type AmqpValue,
@@ -164,7 +165,7 @@ async function openSession(
     sessions.remove(node.path, held);
     return releaseSession(context, node, held.lock);
   });
-  link.accept(sessionAcceptance(link, filter, lock));
+  link.accept(sessionAcceptance(context, link, filter, lock));
   deliverer.start();
 }
 
@@ -213,9 +214,15 @@ function watchLock(
 }
 
 /** Returns the fields of our attach: the session id, and the end of its lock (semantics W13). */
-function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
+function sessionAcceptance(
+  { dependencies }: ClientContext,
+  link: OutgoingLink,
+  filter: AmqpValue,
+  lock: SessionLock,
+): Acceptance {
   const filters = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
-  const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
+  const lockedUntil =
+    BigInt(lockEndShown(dependencies, lock.lockedUntil)) * 10_000n + TICKS_AT_EPOCH;
   return {
     ...withFilters(link, filters),
     properties: mapOf({ 'com.microsoft:locked-until-utc': long(lockedUntil) }, symbol),

@@ -3,6 +3,8 @@ import type { AmqpDependencies } from './dependencies.ts';
 
 /** The namespaces of a server that serves several; the rule that a client names leads to one. */
 export interface NamespaceDirectory {
+  /** The name of the namespace of a rule. Throws Unauthenticated for a name that no namespace can have. */
+  nameOf(keyName: string): string;
   /**
    * Visits the namespace of a rule, for the time of one check. It may start for the visit, and ends with it unless
    * the visitor stays. Throws Unauthenticated for a name that no namespace can have, ServiceBusy for too many visits
@@ -53,14 +55,18 @@ export class NamespaceBinding {
   /**
    * Runs a check with the dependencies of the namespace to which the connection is bound; before, with those of the
    * namespace of the rule that `keyName` returns. The check calls `prove` if the client has a right, which binds the
-   * connection. Throws as `keyName`, `visit` and `stay`, and Unauthenticated if another check has bound the connection
-   * to another namespace meanwhile.
+   * connection. Throws as `keyName`, `visit` and `stay`, and Unauthenticated if the connection is bound to another
+   * namespace.
    */
   async check<Outcome>(
     keyName: () => string,
     run: (dependencies: AmqpDependencies, prove: () => void) => Promise<Outcome>,
   ): Promise<Outcome> {
-    if (this.#directory === undefined || this.#leave !== undefined) {
+    if (this.#directory === undefined) return await run(this.#dependencies, () => {});
+    if (this.#leave !== undefined) {
+      const named = this.#directory.nameOf(keyName());
+      const bound = this.#dependencies.namespace;
+      if (named !== bound) throw otherNamespace(named, bound);
       return await run(this.#dependencies, () => {});
     }
     const visit = this.#directory.visit(keyName());
@@ -89,7 +95,7 @@ export class NamespaceBinding {
 }
 
 /** Unauthenticated: a token leads to another namespace than its connection is bound to. */
-export function otherNamespace(named: string, bound: string) {
+function otherNamespace(named: string, bound: string) {
   return tokenRefusal(
     '40103',
     `InvalidSignature: The token is for the namespace '${named}', but this connection belongs to '${bound}': open another connection for it.`,

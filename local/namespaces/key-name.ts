@@ -1,4 +1,3 @@
-import { otherNamespace } from '../../amqp/service/namespace-binding.ts';
 import { parseSasToken, type SasToken, tokenRefusal } from '../../shared/auth/sas-token-text.ts';
 
 /** The namespace of rules whose names lead to no other. */
@@ -13,7 +12,7 @@ export interface NamedRule {
 
 const SEPARATOR = '@';
 const NAME_LENGTH_MAX = 63;
-const NAME = new RegExp(`^[a-z0-9][a-z0-9-]{0,${NAME_LENGTH_MAX - 1}}$`);
+const NAME = new RegExp(`^[A-Za-z0-9][A-Za-z0-9-]{0,${NAME_LENGTH_MAX - 1}}$`);
 /** How much of a wrong name a sentence repeats. */
 const REPEATED_LENGTH = 80;
 
@@ -38,8 +37,8 @@ export function parseKeyName(keyName: string): NamedRule {
 
 /** The name of a namespace in lower case; undefined if none can have it. */
 export function namespaceName(text: string): string | undefined {
-  const name = text.toLowerCase();
-  return NAME.test(name) ? name : undefined;
+  // Tested as written: the lower case of some characters, such as the Kelvin sign, is a letter of ASCII.
+  return NAME.test(text) ? text.toLowerCase() : undefined;
 }
 
 /** The sentence for a name that no namespace can have. */
@@ -55,7 +54,12 @@ export function tokenParserOf(own: string): (text: string) => SasToken {
   return (text) => {
     const token = parseSasToken(text);
     const { rule, namespace = DEFAULT_NAMESPACE } = parseKeyName(token.keyName);
-    if (namespace !== own) throw otherNamespace(namespace, own);
+    if (namespace !== own) {
+      throw tokenRefusal(
+        '40103',
+        `InvalidSignature: The token is for the namespace '${namespace}', but the request is for '${own}': send a token of '${own}'.`,
+      );
+    }
     return { ...token, keyName: rule };
   };
 }

@@ -1,10 +1,18 @@
 import type { NamespaceDirectory, NamespaceVisit } from '../../amqp/service/namespace-binding.ts';
+import { BoundedMap } from '../../shared/domain/bounded-map.ts';
 import { BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { DEFAULT_NAMESPACE, parseKeyName } from './key-name.ts';
 import { namespaceDeleted, RunningNamespace, type SharedSettings } from './running-namespace.ts';
 
-const { namespaces: RUNNING_MAX, namespacesVisited: VISITED_MAX } = BUDGETS.localServer;
+const {
+  namespaces: RUNNING_MAX,
+  namespacesVisited: VISITED_MAX,
+  namespacesEnding: ENDING_MAX,
+  namespacesCondemned: CONDEMNED_MAX,
+} = BUDGETS.localServer;
+/** How long a removed namespace does not begin again: longer than requests of its owner are under way. */
+const CONDEMNED_MS = 60_000;
 
 /** A namespace for the time of one request or check. */
 export interface Visit {
@@ -30,6 +38,8 @@ export class Namespaces implements NamespaceDirectory {
   readonly #running = new Map<string, RunningNamespace>();
   /** Those that do not run yet. */
   readonly #visited = new Map<string, Visited>();
+  /** Names that `remove` was called for, and until when no namespace of that name begins, epoch ms. */
+  readonly #condemned = new BoundedMap<string, number>(CONDEMNED_MAX);
   /** What goes on after the deletion of namespaces. */
   readonly #removals = new Set<Promise<void>>();
   #isStopping = false;
@@ -54,10 +64,14 @@ export class Namespaces implements NamespaceDirectory {
     return { namespace: visited.namespace, end: () => this.#leave(visited) };
   }
 
+  /** The name of the namespace of a rule; see `NamespaceDirectory`. */
+  nameOf(keyName: string): string {
+    return parseKeyName(keyName).namespace ?? DEFAULT_NAMESPACE;
+  }
+
   /** Visits the namespace of a rule for an AMQP connection; see `NamespaceDirectory`. */
   visit(keyName: string): NamespaceVisit {
-    const { namespace: name = DEFAULT_NAMESPACE } = parseKeyName(keyName);
-    const { namespace, end } = this.enter(name);
+    const { namespace, end } = this.enter(this.nameOf(keyName));
     return {
       dependencies: namespace.amqp,
       stay: (onDeleted) => {
@@ -70,13 +84,15 @@ export class Namespaces implements NamespaceDirectory {
 
   /**
    * Lets a visited namespace run from now on, since a client has a right in it. Throws QuotaExceeded if too many run,
-   * ServiceBusy if the namespace was deleted meanwhile.
+   * ServiceBusy if the namespace was deleted meanwhile or too many are being deleted, InvalidOperation if `remove` was
+   * called for its name a moment ago.
    */
   keep(namespace: RunningNamespace): void {
     const { name } = namespace;
     if (namespace.isDeleted) throw namespaceDeleted(name);
     if (this.#running.has(name)) return;
-    if (this.#running.size >= RUNNING_MAX) throw tooMany(name);
+    if ((this.#condemned.get(name) ?? 0) > Date.now()) throw removed(name);
+    this.#requireRoom(name);
     this.#running.set(name, namespace);
     namespace.start();
   }
@@ -99,9 +115,13 @@ export class Namespaces implements NamespaceDirectory {
     void removal.finally(() => this.#removals.delete(removal));
   }
 
-  /** Deletes a namespace by its name, as `delete` does; nothing if it does not run. */
+  /**
+   * Deletes a namespace by its name, as `delete` does, if it runs. For a minute no other of that name begins, because
+   * requests of its owner, who is gone, may still be under way. The server remembers some hundreds of such names.
+   */
   async remove(name: string): Promise<void> {
     const namespace = this.#running.get(name);
+    if (namespace !== this.own) this.#condemned.set(name, Date.now() + CONDEMNED_MS);
     if (namespace !== undefined) await this.delete(namespace);
   }
 
@@ -115,6 +135,16 @@ export class Namespaces implements NamespaceDirectory {
   async idle(): Promise<void> {
     await Promise.all([...this.#running.values()].map((one) => one.composition.idle()));
     await Promise.all(this.#removals);
+  }
+
+  /** Those that are being deleted do not count among those that run. */
+  #requireRoom(name: string): void {
+    if (this.#running.size < RUNNING_MAX) return;
+    const ending = [...this.running].filter(({ isDeleted }) => isDeleted).length;
+    if (this.#running.size - ending >= RUNNING_MAX) throw tooMany(name);
+    if (ending >= ENDING_MAX) {
+      throw serviceBusy('Too many namespaces are being deleted. Try again in a moment.');
+    }
   }
 
   #create(name: string): RunningNamespace {
@@ -146,7 +176,14 @@ export class Namespaces implements NamespaceDirectory {
 function tooMany(name: string): BrokerError {
   return new BrokerError(
     'QuotaExceeded',
-    `The namespace '${name}' cannot begin, because ${RUNNING_MAX} namespaces run, which is the most. Delete namespaces that you no longer need with DELETE /$namespace, or restart the local server.`,
+    `The namespace '${name}' cannot begin, because ${RUNNING_MAX} namespaces run, which is the most. End those that you no longer need: with stop() of the test API, or with DELETE /$namespace. Or restart the local server.`,
+  );
+}
+
+function removed(name: string): BrokerError {
+  return new BrokerError(
+    'InvalidOperation',
+    `The namespace '${name}' was deleted, because the process that had started it has ended. Start another one, or use this name again in a minute.`,
   );
 }
 

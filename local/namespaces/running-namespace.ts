@@ -7,7 +7,7 @@ import { composeRenewal } from '../../shared/app/compose-renewal.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
-import { tombstonesCollection } from '../../shared/storage/schema/entity-keys.ts';
+import { clearRemains, tombstoneNames } from '../../shared/storage/maintenance/clear-remains.ts';
 import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { MovableClock } from '../movable-clock.ts';
 import { type Sweeping, startSweeping } from '../sweeping.ts';
@@ -21,9 +21,6 @@ const SWEEP_EVERY_MS = 60_000;
 const RECEIVE_WAIT_MS_MAX = 60_000;
 /** Passes over the entities of a namespace that is deleted, to which requests under way may still add some. */
 const DELETE_PASSES_MAX = 10;
-/** Sweeps after a deletion, each of which deletes about 5,000 items, and how far the clock moves before each. */
-const LAST_SWEEPS_MAX = 100;
-const LAST_SWEEP_MS = 11 * 60_000;
 
 /** What all namespaces of the server have in common. */
 export interface SharedSettings {
@@ -56,6 +53,8 @@ export class RunningNamespace {
   /** Changes of the whole namespace: one at a time. */
   #lastChange: Promise<unknown> = Promise.resolve();
   #isDeleted = false;
+  /** The tombstones that it had when it was deleted. */
+  #remains: ReadonlySet<string> = new Set();
 
   /** `onAuthorized` is called before each request that has proved a right is carried out. */
   constructor(name: string, shared: SharedSettings, onAuthorized: () => void) {
@@ -74,7 +73,12 @@ export class RunningNamespace {
       onAuthorized,
     });
     this.clock.onMove(() => this.composition.wake());
-    this.amqp = { ...this.composition.dependencies, reportFault: reportError };
+    this.amqp = {
+      ...this.composition.dependencies,
+      reportFault: reportError,
+      // Clients renew locks by the machine's clock.
+      lockEndShown: (lockedUntil) => this.clock.byMachine(lockedUntil),
+    };
   }
 
   /** Whether it was deleted, or is about to be. */
@@ -97,8 +101,12 @@ export class RunningNamespace {
     return () => this.#stays.delete(listener);
   }
 
-  /** Sweeps once. Rejects with the error of this sweep. */
+  /**
+   * Sweeps once. Rejects with the error of this sweep, and with ServiceBusy if the namespace was deleted, because the
+   * next one of its name has another clock.
+   */
   async sweep(): Promise<void> {
+    if (this.#isDeleted) throw namespaceDeleted(this.name);
     await this.#sweeping?.now();
   }
 
@@ -136,6 +144,8 @@ export class RunningNamespace {
         for (let pass = 0; pass < DELETE_PASSES_MAX; pass++) {
           if ((await deleteEntities(this.composition.management)) === 0) break;
         }
+        const { documents } = this.composition.dependencies;
+        this.#remains = await tombstoneNames(documents, this.name);
       } catch (error) {
         this.#isDeleted = false;
         throw error;
@@ -151,21 +161,11 @@ export class RunningNamespace {
   }
 
   /**
-   * Removes what is left in storage of a namespace that was deleted. Its clock, which nobody reads any more, moves
-   * ahead, because messages stay for some minutes. `isStopping` ends the work early.
+   * Removes what was left in storage when the namespace was deleted. A new namespace of the same name, which may run
+   * already, loses nothing. `isStopping` ends the work early.
    */
   async removeRemains(isStopping: () => boolean): Promise<void> {
-    for (let sweeps = 0; sweeps < LAST_SWEEPS_MAX && !isStopping(); sweeps++) {
-      if (!(await this.#hasTombstones())) return;
-      this.clock.advance(LAST_SWEEP_MS);
-      await this.composition.sweep();
-    }
-  }
-
-  async #hasTombstones(): Promise<boolean> {
-    const { documents } = this.composition.dependencies;
-    for await (const _ of documents.allStale(tombstonesCollection(this.name))) return true;
-    return false;
+    await clearRemains(this.composition.dependencies, this.#remains, isStopping);
   }
 
   #change<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {

@@ -8,6 +8,17 @@ import type { BrokerDependencies } from './dependencies.ts';
 const NO_SENDING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'SendDisabled']);
 const NO_RECEIVING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'ReceiveDisabled']);
 
+/**
+ * How many entities of one path an operation tries that finds out, when it stores, that the entity was deleted. More
+ * than one is deleted meanwhile only while a local server resets its namespace again and again.
+ */
+export const ENTITY_READS_MAX = 4;
+
+/** Whether an operation failed because an entity does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'MessagingEntityNotFound';
+}
+
 /** The entity that a path names, at most a lease old. Throws MessagingEntityNotFound. */
 export async function findEntity(
   dependencies: BrokerDependencies,

@@ -13,19 +13,12 @@ export function listed(words: readonly (string | number)[], conjunction: 'and' |
     : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
-/** `value` as text in a sentence. */
+/** `value` in a sentence: as text, a list and an object by its kind only, since it may be nested to any depth. */
 export function shown(value: unknown): string {
-  const printed = asText(value);
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const printed = typeof value === 'string' ? JSON.stringify(value) : String(value);
   return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
-}
-
-function asText(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    // A bigint, or an object within itself.
-    return String(value);
-  }
 }
 
 /** What to do about an unknown name: use the similar known name, or remove it. */

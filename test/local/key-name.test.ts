@@ -29,7 +29,20 @@ for (const [keyName, [rule, namespace]] of Object.entries(LEADS)) {
   });
 }
 
-const BAD = ['r@', 'r@-a', 'r@a_b', 'r@a.b', 'r@a b', 'r@ü', `r@${LONGEST}a`, 'r@a/b', '@a', '@'];
+const BAD = [
+  'r@',
+  'r@-a',
+  'r@a_b',
+  'r@a.b',
+  'r@a b',
+  'r@ü',
+  'r@\u212Aelvin',
+  'r@\u0130',
+  `r@${LONGEST}a`,
+  'r@a/b',
+  '@a',
+  '@',
+];
 for (const keyName of BAD) {
   test(`'${keyName.slice(0, 40)}' leads nowhere, and the refusal says why`, () => {
     assert.throws(

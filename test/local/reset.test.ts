@@ -156,6 +156,26 @@ describe('POST /$reset and PUT /$config', () => {
     assert.deepEqual(local.faults, []);
   });
 
+  test('no send to a topic that forwards is refused during a reset', async () => {
+    const client = local.fresh();
+    const { status } = await client.control('PUT', '$config', [
+      ['q', { kind: 'queue' }],
+      ['t', { kind: 'topic' }],
+      ['t/subscriptions/f', { kind: 'subscription', forwardTo: 'q' }],
+    ]);
+    assert.equal(status, 200);
+    let isOver = false;
+    const sending = Array.from({ length: 8 }, async (_, i) => {
+      for (let n = 0; !isOver; n++) await client.send('t', `${i}.${n}`);
+    });
+    const resetting = (async () => {
+      for (let resets = 0; resets < 20; resets++) await client.reset();
+      isOver = true;
+    })();
+    await Promise.all([resetting, ...sending]);
+    assert.deepEqual(local.faults, []);
+  });
+
   test('a configuration that is refused is told, and one that is no JSON', async () => {
     const client = local.fresh();
     const refused = await client.control('PUT', '$config', { queues: 1 });

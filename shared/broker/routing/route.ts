@@ -17,6 +17,7 @@ import type { Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
+import { ENTITY_READS_MAX, isNotFound } from '../entity-lookup.ts';
 import type { Copy, LogBatch } from '../ports/publication.ts';
 import { countingAttempt } from './copy-account.ts';
 import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
@@ -190,7 +191,31 @@ export async function forward(
   copies: readonly Copy[],
   partition: number,
 ): Promise<readonly LogBatch[]> {
-  const target = await dependencies.entities.find(parseEntityPath(destination).key);
+  const { entities } = dependencies;
+  const { key } = parseEntityPath(destination);
+  for (let reads = 1; ; reads++) {
+    const target = await entities.find(key);
+    try {
+      return await countingAttempt(dependencies, (counting) =>
+        forwardTo(counting, source, { destination, target }, copies, partition),
+      );
+    } catch (error) {
+      if (!isNotFound(error) || target === undefined || reads >= ENTITY_READS_MAX) throw error;
+      // It was deleted, and possibly created again, since this process read it. Only numbers were taken.
+      entities.forget(key);
+      if ((await entities.find(key))?.id === target.id) throw error;
+    }
+  }
+}
+
+/** Forwards messages to an entity as it was read; undefined = there is none. Throws MessagingEntityNotFound. */
+async function forwardTo(
+  dependencies: BrokerDependencies,
+  source: Entity,
+  { destination, target }: { readonly destination: string; readonly target: Entity | undefined },
+  copies: readonly Copy[],
+  partition: number,
+): Promise<readonly LogBatch[]> {
   // Each message is forwarded by itself, though those of several senders may be at hand together.
   const largest = Math.max(0, ...copies.map(({ message }) => messageSize(message)));
   const obstacle =

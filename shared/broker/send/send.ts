@@ -18,7 +18,7 @@ import {
 import { sharedPlacementKey } from '../../domain/messages/partition.ts';
 import type { SendOptions, SentMessage } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
-import { findEntity, requireSendable } from '../entity-lookup.ts';
+import { ENTITY_READS_MAX, findEntity, isNotFound, requireSendable } from '../entity-lookup.ts';
 import { withCopyAccount } from '../routing/copy-account.ts';
 import { matchArriving } from '../routing/match-subscriptions.ts';
 import { placeFor } from '../routing/placement.ts';
@@ -49,7 +49,6 @@ export async function send(
   options: SendOptions = {},
 ): Promise<readonly SentMessage[]> {
   requireSendPath(path);
-  const entity = await findEntity(dependencies, path);
   const sendTo = async (to: Entity) => {
     const { settings, ...prepared } = await prepareMessages(dependencies, to, outgoing);
     // Only a MessageId from the sender is a key, not a generated one.
@@ -57,15 +56,18 @@ export async function send(
     const numbers = await storeSend({ entity: to, ...prepared, placementKey }, options);
     return prepared.messages.map((message) => sentMessage(message, numbers.get(message)));
   };
-  try {
-    return await sendTo(entity);
-  } catch (error) {
-    // The entity was deleted, and possibly created again, since this process read it.
-    if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
-    dependencies.entities.forget(path.key);
-    const current = await findEntity(dependencies, path);
-    if (current.id === entity.id) throw entityNotFound(path.name);
-    return await sendTo(current);
+  let entity = await findEntity(dependencies, path);
+  for (let reads = 1; ; reads++) {
+    try {
+      return await sendTo(entity);
+    } catch (error) {
+      // The entity was deleted, and possibly created again, since this process read it.
+      if (!isNotFound(error)) throw error;
+      dependencies.entities.forget(path.key);
+      const current = await findEntity(dependencies, path);
+      if (current.id === entity.id || reads >= ENTITY_READS_MAX) throw entityNotFound(path.name);
+      entity = current;
+    }
   }
 }
 

@@ -280,6 +280,10 @@ export const BUDGETS = {
     namespaces: 1000,
     /** Namespaces that do not run, and that requests or connections without a proven right try at the same time. */
     namespacesVisited: 64,
+    /** Namespaces that are being deleted while as many as allowed run. */
+    namespacesEnding: 1000,
+    /** Names that no namespace may have for a minute, because the process that used one has ended. */
+    namespacesCondemned: 1000,
     /** Interval of the check whether the npm process that started the server is still alive. */
     launcherLookMs: 250,
     /** Time after a signal in which npm may pass on the same signal. */

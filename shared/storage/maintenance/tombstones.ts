@@ -52,7 +52,8 @@ export async function clearTombstones(run: SweepRun): Promise<void> {
   }
 }
 
-type StoredTombstone = Tombstone & ItemKey;
+/** A tombstone with its key. */
+export type StoredTombstone = Tombstone & ItemKey;
 
 /** Returns how many items were deleted. */
 async function clearInTime(
@@ -63,17 +64,25 @@ async function clearInTime(
   const age = dependencies.clock.now() - tombstone.removedAt;
   if (age < SETTLED_MS) return 0;
   const deleted = await clearMessages(dependencies, tombstone, limit);
-  if (deleted === 0 && age >= KEPT_MS) {
-    const { documents, namespace } = dependencies;
-    const { entity } = tombstone;
-    const isTopic = tombstone.subQueue === undefined && entity.description.kind === 'topic';
-    if (isTopic) await documents.delete(quotaCountsKey(namespace, entity.id));
-    await documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
-  }
+  if (deleted === 0 && age >= KEPT_MS) await removeTombstone(dependencies, tombstone);
   return deleted;
 }
 
-async function clearMessages(
+/** Removes a tombstone whose messages are deleted. One write unit, two for a topic. */
+export async function removeTombstone(
+  { documents, namespace }: SweepDependencies,
+  { pk, sk, entity, subQueue }: StoredTombstone,
+): Promise<void> {
+  const isTopic = subQueue === undefined && entity.description.kind === 'topic';
+  if (isTopic) await documents.delete(quotaCountsKey(namespace, entity.id));
+  await documents.delete({ pk, sk });
+}
+
+/**
+ * Deletes what a tombstone covers, about `limit` items at most; subscriptions of a topic get tombstones of their own.
+ * Returns how many items were deleted: after 0, nothing is left.
+ */
+export async function clearMessages(
   dependencies: SweepDependencies,
   tombstone: Tombstone,
   limit: number,

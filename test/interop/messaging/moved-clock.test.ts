@@ -57,6 +57,37 @@ test(`a developer moved the clock on by two hours, and administration client ${V
   await existing.deleteQueue('after');
 });
 
+test('the ends of locks are told by the clock of the machine, by which clients renew', async (t) => {
+  const { connectionString, advance } = await startLocal(t);
+  const admin = administrationOf(connectionString);
+  await admin.createQueue('plain', { lockDuration: 'PT30S' });
+  await admin.createQueue('sessions', { requiresSession: true, lockDuration: 'PT30S' });
+  await advance(HOUR_S);
+  const bus = BUS_CLIENTS[VERSION_IN_FULL](connectionString);
+  t.after(() => bus.close());
+  const told = (what: string, end: Date | undefined) => {
+    const leftMs = (end?.getTime() ?? 0) - Date.now();
+    assert.ok(leftMs > 0 && leftMs <= 30_000, `${what}: ${leftMs} ms`);
+  };
+
+  await bus.createSender('plain').sendMessages({ body: 'x' });
+  const receiver = bus.createReceiver('plain');
+  const message = await receiveOne(receiver);
+  told('a delivery', message.lockedUntilUtc);
+  told('a renewed message', await receiver.renewMessageLock(message));
+  await receiver.deferMessage(message);
+  const [deferred] = await receiver.receiveDeferredMessages(message.sequenceNumber ?? []);
+  told('a deferred message', deferred?.lockedUntilUtc);
+
+  await bus.createSender('sessions').sendMessages({ body: 'x', sessionId: 's' });
+  const session = await bus.acceptSession('sessions', 's');
+  told('an accepted session', session.sessionLockedUntilUtc);
+  told('a message of a session', (await receiveOne(session)).lockedUntilUtc);
+  told('a renewed session', await session.renewSessionLock());
+  await advance(HOUR_S);
+  await assert.rejects(session.renewSessionLock(), { code: 'SessionLockLost' });
+});
+
 /** Sends and receives one message. */
 async function useBus(sender: ServiceBusSender, receiver: ServiceBusReceiver, body: string) {
   await sender.sendMessages({ body });

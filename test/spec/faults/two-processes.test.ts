@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import {
+  createSubscription,
+  createTopic,
+  drainBodies,
+  reasons,
+  transfersOf,
+} from '../../support/topic-entities.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 
 /** Starts two processes of one namespace, which do not notify each other. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
@@ -115,6 +123,36 @@ test('a queue deleted through one process refuses sends through the other at onc
     assert.equal(answer.headers.get('x-dynabus-error'), 'MessagingEntityNotFound');
   }
 });
+
+for (const source of ['source', 'topic']) {
+  test(`#123 a send through one process to a ${source} that forwards follows the deletion and creation of the destination through another`, async (t) => {
+    const here = await startBroker(t);
+    // A time of its own, so that its leases do not end while the deletion waits.
+    const there = await startBroker(t, { beside: here, scheduler: new VirtualTime() });
+    expectStatus(await here.createQueue('q'), 201);
+    expectStatus(await here.createQueue('source', { ForwardTo: 'q' }), 201);
+    await createTopic(here, 'topic');
+    await createSubscription(here, 'topic/subscriptions/s', { ForwardTo: 'q' });
+    const transfers = transfersOf(source === 'topic' ? 'topic/subscriptions/s' : source);
+
+    expectStatus(await there.send(source, 'old'), 201);
+    expectStatus(await here.request('DELETE', 'q'), 200);
+    expectStatus(await here.createQueue('q'), 201);
+    expectStatus(await there.send(source, 'new'), 201);
+    expectStatus(await there.sendBatch(source, [{ Body: 'batch' }]), 201);
+    assert.deepEqual(await drainBodies(here, 'q'), ['new', 'batch']);
+
+    expectStatus(await here.request('DELETE', 'q'), 200);
+    expectStatus(await there.send(source, 'nowhere'), 201);
+    assert.deepEqual(await reasons(here, transfers), [
+      [
+        'nowhere',
+        'MessagingEntityNotFound',
+        "The destination 'q' of the transfer could not be found.",
+      ],
+    ]);
+  });
+}
 
 test('a send through one process goes to the queue that another has just deleted and created again', async (t) => {
   const here = await startBroker(t);

@@ -9,6 +9,8 @@ import { faultsOf } from './faults-of.ts';
 const NAMESPACE = 'UserConfig.Namespaces[0]';
 const PROPERTIES = `${NAMESPACE}.Queues[0].Properties`;
 const RULES = `${NAMESPACE}.Topics[0].Subscriptions[0].Rules`;
+/** Far deeper than the stack of a function that calls itself for each level. */
+const DEPTH = 500_000;
 const OWN_RULES = 'topics[0].subscriptions[0].rules';
 
 const inFile = (namespace: unknown) =>
@@ -50,8 +52,8 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
         UserMetadata: {},
         AuthorizationRules: {},
       }),
-    `${PROPERTIES}.UserMetadata: It must be a text, not {}.`,
-    `${PROPERTIES}.AuthorizationRules: It must be a list, not {}.`,
+    `${PROPERTIES}.UserMetadata: It must be a text, not an object.`,
+    `${PROPERTIES}.AuthorizationRules: It must be a list, not an object.`,
     `${PROPERTIES}.LockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not 60.`,
     `${PROPERTIES}.RequiresSession: It must be true or false, not "yes".`,
     `${PROPERTIES}.MaxDeliveryCount: It must be a whole number, not 1.5.`,
@@ -82,7 +84,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
     () => inShort({ queues: { a: { lockDuration: { sec: 1 } }, b: { lockDuration: {} } } }),
     ...['a', 'b'].map(
       (name) =>
-        `queues.${name}.lockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not ${name === 'a' ? '{"sec":1}' : '{}'}.`,
+        `queues.${name}.lockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not ${name === 'a' ? 'an object with "sec": 1' : 'an object'}.`,
     ),
   ],
   'settings that exclude each other': [
@@ -131,7 +133,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'a whole that is no configuration': [
     () => [...faultsOf(() => parseAnyConfig([])), ...faultsOf(() => parseConfig({}))],
-    'It must be an object with queues, topics or both, not [].',
+    'It must be an object with queues, topics or both, not a list.',
     'The UserConfig is missing: add it.',
   ],
   'an SQL filter that does not parse': [
@@ -195,7 +197,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'a value that no property can have': [
     () => rulesInShort({ r: { correlation: { to: 'x', properties: { a: [1] } } } }),
-    `${OWN_RULES}.r.correlation.properties.a: It must be a text, a number, true, false or an instant such as {"DateTime":"2030-01-01T00:00:00Z"}, not [1].`,
+    `${OWN_RULES}.r.correlation.properties.a: It must be a text, a number, true, false or an instant such as {"DateTime":"2030-01-01T00:00:00Z"}, not a list.`,
   ],
   'a name that no rule may have': [
     () => ruleInFile({ SqlFilter: { SqlExpression: 'a=1' } }, 'b c'),
@@ -283,4 +285,32 @@ test('an error lists a bounded number of faults and counts the others', () => {
   const faults = inShort({ queues: Array.from({ length: CONFIG_LIMITS.faults + 3 }, () => 5) });
   assert.equal(faults.length, CONFIG_LIMITS.faults + 1);
   assert.equal(faults.at(-1), 'There are 3 more faults.');
+});
+
+test('values that are nested very deeply are refused by their kind, wherever they are', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`);
+  const objects: unknown = JSON.parse(`${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}`);
+  for (const value of [deep, objects]) {
+    const kind = value === deep ? 'a list' : 'an object';
+    assert.deepEqual(inShort({ queues: [{ name: 'a', userMetadata: value }] }), [
+      `queues[0].userMetadata: It must be a text, not ${kind}.`,
+    ]);
+    for (const configuration of [
+      value,
+      { queues: value },
+      { queues: [value] },
+      { queues: [{ name: value }] },
+      { queues: [{ name: 'a', lockDuration: value, authorizationRules: value }] },
+      { topics: [{ name: 't', subscriptions: value }] },
+      { topics: [{ name: 't', subscriptions: [{ name: 's', rules: value }] }] },
+      { topics: [{ name: 't', subscriptions: [{ name: 's', rules: [{ correlation: value }] }] }] },
+      { UserConfig: value },
+      { UserConfig: { Namespaces: [{ Queues: [{ Name: 'a', Properties: value }] }] } },
+    ]) {
+      assert.notDeepEqual(
+        faultsOf(() => parseAnyConfig(configuration)),
+        [],
+      );
+    }
+  }
 });
