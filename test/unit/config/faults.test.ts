@@ -9,8 +9,6 @@ import { faultsOf } from './faults-of.ts';
 const NAMESPACE = 'UserConfig.Namespaces[0]';
 const PROPERTIES = `${NAMESPACE}.Queues[0].Properties`;
 const RULES = `${NAMESPACE}.Topics[0].Subscriptions[0].Rules`;
-/** Far deeper than the stack of a function that calls itself for each level. */
-const DEPTH = 500_000;
 const OWN_RULES = 'topics[0].subscriptions[0].rules';
 
 const inFile = (namespace: unknown) =>
@@ -285,32 +283,4 @@ test('an error lists a bounded number of faults and counts the others', () => {
   const faults = inShort({ queues: Array.from({ length: CONFIG_LIMITS.faults + 3 }, () => 5) });
   assert.equal(faults.length, CONFIG_LIMITS.faults + 1);
   assert.equal(faults.at(-1), 'There are 3 more faults.');
-});
-
-test('values that are nested very deeply are refused by their kind, wherever they are', () => {
-  const deep: unknown = JSON.parse(`${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`);
-  const objects: unknown = JSON.parse(`${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}`);
-  for (const value of [deep, objects]) {
-    const kind = value === deep ? 'a list' : 'an object';
-    assert.deepEqual(inShort({ queues: [{ name: 'a', userMetadata: value }] }), [
-      `queues[0].userMetadata: It must be a text, not ${kind}.`,
-    ]);
-    for (const configuration of [
-      value,
-      { queues: value },
-      { queues: [value] },
-      { queues: [{ name: value }] },
-      { queues: [{ name: 'a', lockDuration: value, authorizationRules: value }] },
-      { topics: [{ name: 't', subscriptions: value }] },
-      { topics: [{ name: 't', subscriptions: [{ name: 's', rules: value }] }] },
-      { topics: [{ name: 't', subscriptions: [{ name: 's', rules: [{ correlation: value }] }] }] },
-      { UserConfig: value },
-      { UserConfig: { Namespaces: [{ Queues: [{ Name: 'a', Properties: value }] }] } },
-    ]) {
-      assert.notDeepEqual(
-        faultsOf(() => parseAnyConfig(configuration)),
-        [],
-      );
-    }
-  }
 });
