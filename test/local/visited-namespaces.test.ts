@@ -9,7 +9,7 @@ import { LEASE_MS } from '../../shared/app/leases.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { documentClientOf } from '../../shared/storage/dynamodb/document-table.ts';
 import { tombstonesCollection } from '../../shared/storage/schema/entity-keys.ts';
-import { engineClient, ROOT_KEY, tablesExist } from '../support/start-broker.ts';
+import { engineClient, ROOT_KEY } from '../support/start-broker.ts';
 import { until } from './cli.ts';
 import { type NamespaceClient, startLocalNamespaces } from './local-namespaces.ts';
 
@@ -66,7 +66,8 @@ test('only the newest removed names are remembered', (t) => {
 });
 
 test('namespaces that are being deleted do not count among those that run', async (t) => {
-  await tablesExist();
+  // It makes the tables.
+  await startLocalNamespaces({ t });
   const namespaces = namespacesOf(t);
   const begin = (name: string) => {
     const visit = namespaces.enter(name);
