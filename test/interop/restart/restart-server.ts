@@ -26,6 +26,8 @@ export class RestartServer {
   readonly #t: TestContext;
   readonly #args: readonly string[];
   readonly #api: ApiClient;
+  /** Called after a move of the clock, with how far it moved, ms. */
+  onMove: (ms: number) => void = () => {};
   #cli: Cli | undefined;
   /** The server's descendants, found in advance so that the kill comes without delay. */
   #below: readonly number[] = [];
@@ -82,12 +84,14 @@ export class RestartServer {
 
   /** Moves the server's clock ahead to an instant, epoch ms, unless it has passed. */
   async setClock(instant: number): Promise<void> {
-    if (instant <= (await this.now())) return;
+    const before = await this.now();
+    if (instant <= before) return;
     const answer = await this.#api.request('POST', '$clock', {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ now: new Date(instant).toISOString() }),
     });
     expectStatus(answer, 200);
+    this.onMove(instant - before);
   }
 }
 

@@ -77,6 +77,7 @@ async function survive(t: TestContext, engine: string, endings: readonly Ending[
   const server = await RestartServer.start(t, engine);
   const { connectionString } = server;
   const ledger = new RestartLedger();
+  server.onMove = (ms) => ledger.moved(ms);
   const holders = await createEntities(connectionString, endings);
   const workers = new Workers({ connectionString, ledger, random, tryMs: TRY_MS }, workerTasks());
   t.after(() => Promise.all([workers, ...holders].map((clients) => clients.close())));
