@@ -69,16 +69,14 @@ const PARTS: Readonly<Record<string, number>> = {
 function readDuration(value: unknown): number {
   if (typeof value === 'string') return parseDuration(value, 'this property') ?? Infinity;
   const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  const wrong = parts.find(
+  const known = parts.every(
     ([name, part]) =>
-      !Object.hasOwn(PARTS, name) ||
-      !(part === undefined || (typeof part === 'number' && Number.isFinite(part) && part >= 0)),
+      Object.hasOwn(PARTS, name) &&
+      (part === undefined || (typeof part === 'number' && Number.isFinite(part) && part >= 0)),
   );
-  if (parts.length === 0 || wrong !== undefined || Array.isArray(value)) {
-    const isObject = wrong !== undefined && !Array.isArray(value);
-    const found = isObject ? `an object with ${wrong.map(shown).join(': ')}` : shown(value);
+  if (parts.length === 0 || !known || Array.isArray(value)) {
     throw argumentError(
-      `It must be an ISO 8601 duration such as "PT30S", or numbers of ${listed(Object.keys(PARTS), 'and')}, not ${found}.`,
+      `It must be an ISO 8601 duration such as "PT30S", or numbers of ${listed(Object.keys(PARTS), 'and')}, not ${shown(value)}.`,
     );
   }
   const ms = parts.reduce((sum, [name, part]) => sum + Number(part ?? 0) * (PARTS[name] ?? 0), 0);

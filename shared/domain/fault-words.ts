@@ -13,12 +13,20 @@ export function listed(words: readonly (string | number)[], conjunction: 'and' |
     : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
-/** `value` in a sentence: as text, a list and an object by its kind only, since it may be nested to any depth. */
+/** `value` in a sentence: as JSON, or by its kind only, since it may be nested too deeply to be printed. */
 export function shown(value: unknown): string {
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object' && value !== null) return 'an object';
-  const printed = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const printed = asText(value);
   return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
+}
+
+function asText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    if (Array.isArray(value)) return 'a list';
+    // A bigint has no JSON, nor has an object within itself.
+    return typeof value === 'object' ? 'an object' : String(value);
+  }
 }
 
 /** What to do about an unknown name: use the similar known name, or remove it. */

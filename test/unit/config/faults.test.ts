@@ -50,8 +50,8 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
         UserMetadata: {},
         AuthorizationRules: {},
       }),
-    `${PROPERTIES}.UserMetadata: It must be a text, not an object.`,
-    `${PROPERTIES}.AuthorizationRules: It must be a list, not an object.`,
+    `${PROPERTIES}.UserMetadata: It must be a text, not {}.`,
+    `${PROPERTIES}.AuthorizationRules: It must be a list, not {}.`,
     `${PROPERTIES}.LockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not 60.`,
     `${PROPERTIES}.RequiresSession: It must be true or false, not "yes".`,
     `${PROPERTIES}.MaxDeliveryCount: It must be a whole number, not 1.5.`,
@@ -82,7 +82,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
     () => inShort({ queues: { a: { lockDuration: { sec: 1 } }, b: { lockDuration: {} } } }),
     ...['a', 'b'].map(
       (name) =>
-        `queues.${name}.lockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not ${name === 'a' ? 'an object with "sec": 1' : 'an object'}.`,
+        `queues.${name}.lockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not ${name === 'a' ? '{"sec":1}' : '{}'}.`,
     ),
   ],
   'settings that exclude each other': [
@@ -131,7 +131,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'a whole that is no configuration': [
     () => [...faultsOf(() => parseAnyConfig([])), ...faultsOf(() => parseConfig({}))],
-    'It must be an object with queues, topics or both, not a list.',
+    'It must be an object with queues, topics or both, not [].',
     'The UserConfig is missing: add it.',
   ],
   'an SQL filter that does not parse': [
@@ -195,7 +195,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'a value that no property can have': [
     () => rulesInShort({ r: { correlation: { to: 'x', properties: { a: [1] } } } }),
-    `${OWN_RULES}.r.correlation.properties.a: It must be a text, a number, true, false or an instant such as {"DateTime":"2030-01-01T00:00:00Z"}, not a list.`,
+    `${OWN_RULES}.r.correlation.properties.a: It must be a text, a number, true, false or an instant such as {"DateTime":"2030-01-01T00:00:00Z"}, not [1].`,
   ],
   'a name that no rule may have': [
     () => ruleInFile({ SqlFilter: { SqlExpression: 'a=1' } }, 'b c'),
