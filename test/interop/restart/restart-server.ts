@@ -26,7 +26,7 @@ export class RestartServer {
   readonly #t: TestContext;
   readonly #args: readonly string[];
   readonly #api: ApiClient;
-  /** Called after a move of the clock, with how far it moved, ms. */
+  /** Called before a move of the clock, with how far it moves, ms: what comes due is delivered before its answer. */
   onMove: (ms: number) => void = () => {};
   #cli: Cli | undefined;
   /** The server's descendants, found in advance so that the kill comes without delay. */
@@ -86,12 +86,12 @@ export class RestartServer {
   async setClock(instant: number): Promise<void> {
     const before = await this.now();
     if (instant <= before) return;
+    this.onMove(instant - before);
     const answer = await this.#api.request('POST', '$clock', {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ now: new Date(instant).toISOString() }),
     });
     expectStatus(answer, 200);
-    this.onMove(instant - before);
   }
 }
 
