@@ -57,15 +57,15 @@ if (isMore()) {
 
   test(`${MESSAGES} messages are sent, exported, purged, imported, dead-lettered and resubmitted`, () => {
     const count = String(MESSAGES);
-    assert.match(outputOf('send', 'queue.1', 'x', '--count', count), /^Sent 10000 messages/);
+    assert.match(outputOf('send', 'queue.1', 'x', '--count', count), /^Sent 10,000 messages/);
     outputOf('export', 'queue.1', '--out', 'all.ndjson');
     const lines = readFileSync(join(project.folder, 'all.ndjson'), 'utf8').trim().split('\n');
     assert.equal(lines.length, MESSAGES);
-    assert.match(outputOf('purge', 'queue.1', '--yes'), /^Removed 10000 messages/);
-    assert.match(outputOf('import', 'queue.1', '--in', 'all.ndjson'), /^Sent 10000 messages/);
+    assert.match(outputOf('purge', 'queue.1', '--yes'), /^Removed 10,000 messages/);
+    assert.match(outputOf('import', 'queue.1', '--in', 'all.ndjson'), /^Sent 10,000 messages/);
     outputOf('receive', 'queue.1', '--count', count, '--dead-letter', '--quiet');
     assert.deepEqual(countsOf('queue.1'), [0, MESSAGES]);
-    assert.match(outputOf('resubmit', `queue.1/${DEAD}`, '--all'), /^Resubmitted 10000 messages/);
+    assert.match(outputOf('resubmit', `queue.1/${DEAD}`, '--all'), /^Resubmitted 10,000 messages/);
     assert.deepEqual(countsOf('queue.1'), [MESSAGES, 0]);
   });
 
