@@ -1,8 +1,8 @@
+import { CONFIG_LIMITS } from '../../shared/config/config-limits.ts';
 import type {
   QueueDescription,
   TopicDescription,
 } from '../../shared/domain/entities/descriptions.ts';
-import { CONFIG_LIMITS } from '../config/config-limits.ts';
 import { type ExportedNamespace, toConfig } from '../config/to-config.ts';
 import { readNamespace } from '../remote-entities/read-namespace.ts';
 import { RemoteEntities } from '../remote-entities/remote-entities.ts';

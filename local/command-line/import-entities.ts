@@ -1,5 +1,5 @@
-import { type AppliedEntity, applyEach } from '../config/apply/apply-config.ts';
-import type { NamespaceConfig } from '../config/namespace-config.ts';
+import { type AppliedEntity, applyEach } from '../../shared/config/apply/apply-each.ts';
+import type { NamespaceConfig } from '../../shared/config/namespace-config.ts';
 import { RemoteEntities } from '../remote-entities/remote-entities.ts';
 import type { Context } from './context.ts';
 import { EXIT, type ExitCode } from './io.ts';

@@ -1,3 +1,6 @@
+import type { CheckedEntity } from '../../shared/config/check-entity.ts';
+import { type Destination, destinationsOf } from '../../shared/config/circles.ts';
+import type { Faults } from '../../shared/config/faults.ts';
 import { SUBSCRIPTION_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import {
@@ -6,9 +9,6 @@ import {
   requireSessionsMayForward,
 } from '../../shared/domain/entities/forwarding-settings.ts';
 import { nearestOf } from '../../shared/domain/fault-words.ts';
-import type { CheckedEntity } from './check-entity.ts';
-import { type Destination, destinationsOf } from './circles.ts';
-import type { Faults } from './config-error.ts';
 
 /**
  * Checks that entities forward to entities of the configuration, as the service allows it (semantics #126, #127).

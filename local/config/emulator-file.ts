@@ -1,8 +1,8 @@
-import { Faults } from './config-error.ts';
-import { Fields, type Placed } from './fields.ts';
-import type { RawEntity, RawNamespace } from './raw-entity.ts';
-import { readFileRule } from './read-rule.ts';
-import { type EntityKind, fileName, SETTINGS } from './setting-table.ts';
+import { Faults } from '../../shared/config/faults.ts';
+import { Fields, type Placed } from '../../shared/config/fields.ts';
+import type { RawEntity, RawNamespace } from '../../shared/config/raw-entity.ts';
+import { readFileRule } from '../../shared/config/read-rule.ts';
+import { type EntityKind, fileName, SETTINGS } from '../../shared/config/setting-table.ts';
 
 /** Reads the form of the vendor's file. Its faults are noted; the values of settings are not read yet. */
 export function readEmulatorFile(value: unknown): RawNamespace {

@@ -1,5 +1,5 @@
+import { CONFIG_LIMITS } from '../../shared/config/config-limits.ts';
 import { ConfigError } from './config-error.ts';
-import { CONFIG_LIMITS } from './config-limits.ts';
 
 /** A piece of JSON: white space, a text, a number or word, or a sign. */
 const TOKEN =

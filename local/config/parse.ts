@@ -1,11 +1,12 @@
-import { type CheckedEntity, checkEntity, takenName } from './check-entity.ts';
+import { type CheckedEntity, checkEntity, takenName } from '../../shared/config/check-entity.ts';
+import { CONFIG_LIMITS } from '../../shared/config/config-limits.ts';
+import type { Faults } from '../../shared/config/faults.ts';
+import type { EntityConfig, NamespaceConfig } from '../../shared/config/namespace-config.ts';
+import type { RawEntity, RawNamespace } from '../../shared/config/raw-entity.ts';
+import { readShortForm } from '../../shared/config/short-form.ts';
 import { checkForwarding } from './check-forwarding.ts';
-import { ConfigError, type Faults } from './config-error.ts';
-import { CONFIG_LIMITS } from './config-limits.ts';
+import { ConfigError, throwIfAny } from './config-error.ts';
 import { readEmulatorFile } from './emulator-file.ts';
-import type { EntityConfig, NamespaceConfig } from './namespace-config.ts';
-import type { RawEntity, RawNamespace } from './raw-entity.ts';
-import { readShortForm } from './short-form.ts';
 
 /**
  * Reads a configuration in the format of the vendor's emulator. `value` = the parsed JSON. Settings that are left out
@@ -33,7 +34,7 @@ function checkNamespace({ entities, spelling, faults }: RawNamespace): Namespace
   const checked = entities.flatMap((raw) => checkEntity(raw, spelling, faults) ?? []);
   const named = entities.filter(({ kind }) => kind !== 'subscription');
   checkForwarding(checked, new Set(named.map(keyOf)), faults);
-  faults.throwIfAny();
+  throwIfAny(faults);
   return { entities: checked.map(withoutDescription) };
 }
 

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
+import { CONFIG_LIMITS } from '../../shared/config/config-limits.ts';
+import type { NamespaceConfig } from '../../shared/config/namespace-config.ts';
 import { fileFault } from '../file-faults.ts';
 import { ConfigError } from './config-error.ts';
-import { CONFIG_LIMITS } from './config-limits.ts';
 import { parseJson } from './json-text.ts';
-import type { NamespaceConfig } from './namespace-config.ts';
 import { parseAnyConfig } from './parse.ts';
 
 /**

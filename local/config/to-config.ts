@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import { writtenRuleValue } from '../../shared/config/rule-values.ts';
+import {
+  ALWAYS_WRITTEN,
+  type EntityKind,
+  fileName,
+  SETTINGS,
+} from '../../shared/config/setting-table.ts';
+import { writtenSetting } from '../../shared/config/written-setting.ts';
 import {
   type EntityDescription,
   QUEUE_DEFAULTS,
@@ -12,9 +20,6 @@ import {
 import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
-import { writtenRuleValue } from './rule-values.ts';
-import { ALWAYS_WRITTEN, type EntityKind, fileName, SETTINGS } from './setting-table.ts';
-import { writtenSetting } from './written-setting.ts';
 
 /** An entity without what is in it. `name` = that of a subscription within its topic. */
 export interface ExportedEntity<Description extends EntityDescription> {

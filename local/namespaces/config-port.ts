@@ -1,7 +1,7 @@
 import type { Management } from '../../shared/broker/management/management.ts';
-import { applyConfig } from '../config/apply/apply-config.ts';
+import type { NamespaceConfig } from '../../shared/config/namespace-config.ts';
+import { applyConfig } from '../config/apply-config.ts';
 import { ConfigError } from '../config/config-error.ts';
-import type { NamespaceConfig } from '../config/namespace-config.ts';
 import { parseAnyConfig } from '../config/parse.ts';
 
 /** Creates the entities of a configuration in a namespace. Throws an error that `isRefusal` knows if it cannot. */

@@ -2,7 +2,7 @@ import type { Management } from '../../shared/broker/management/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
+import { inParallel } from '../../shared/domain/turns/in-parallel.ts';
 import type {
   DeclaredEntity,
   EntityRenewal,

@@ -1,6 +1,6 @@
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
-import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
+import { inParallel } from '../../shared/domain/turns/in-parallel.ts';
 import type { Described } from '../client/management.ts';
 import type {
   ExportedEntity,

@@ -3,6 +3,7 @@ import {
   type EntitySettings,
 } from '../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import type { ConfigTarget, RuleTarget } from '../../shared/config/apply/config-target.ts';
 import { entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Tier, TieredNamespace } from '../../shared/domain/entities/tier.ts';
@@ -10,7 +11,6 @@ import { Limiter } from '../../shared/domain/turns/limiter.ts';
 import { textOf } from '../client/atom-xml.ts';
 import { type Described, describe, listPage, put, remove } from '../client/management.ts';
 import type { NamespaceClient } from '../client/namespace-client.ts';
-import type { ConfigTarget, RuleTarget } from '../config/apply/config-target.ts';
 import { readDescription, readRuleOf } from './read-description.ts';
 import { brokerErrorOf } from './refusals.ts';
 import { writeDescription, writeRuleOf } from './write-description.ts';

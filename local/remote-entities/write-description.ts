@@ -3,9 +3,9 @@ import { ruleElements, writeRule } from '../../lambdas/http/atom/write-rule.ts';
 import { element, type Xml } from '../../lambdas/http/atom/write-xml.ts';
 import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import { fileName, SETTINGS, type SettingForm } from '../../shared/config/setting-table.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import type { AuthorizationRuleInput } from '../../shared/domain/entities/authorization-rules.ts';
-import { fileName, SETTINGS, type SettingForm } from '../config/setting-table.ts';
 
 const DESCRIPTIONS = {
   queue: 'QueueDescription',

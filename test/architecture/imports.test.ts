@@ -43,6 +43,12 @@ const MODULES: readonly Module[] = [
     mayType: /^shared\/broker\//,
     packages: /^node:crypto$/,
   },
+  // Entities as people describe them. Deployed stacks are checked by the same rules, so it needs no packages.
+  {
+    files: /^shared\/config\//,
+    may: /^shared\/(domain|filters|broker)\//,
+    packages: /^node:util$/,
+  },
   // Chooses the implementations, so it knows them all.
   { files: /^shared\/app\//, may: /^shared\//, packages: new RegExp(`^(node:|${SDK})`) },
   { files: /^lambdas\/http\/compose\.ts$/, may: /^(shared|lambdas\/http)\//, packages: /^hono/ },

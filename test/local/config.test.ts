@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { applyConfig } from '../../local/config/apply/apply-config.ts';
+import { applyConfig } from '../../local/config/apply-config.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
 import { type ConfiguredNamespace, faultsOf, startNamespace } from './configured-namespace.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { compose } from '../../lambdas/http/compose.ts';
-import { applyConfig } from '../../local/config/apply/apply-config.ts';
+import { applyConfig } from '../../local/config/apply-config.ts';
 import { ConfigError } from '../../local/config/config-error.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
 import { parseDescription } from '../../local/config/parse.ts';

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { inParallel } from '../../shared/domain/turns/in-parallel.ts';
 import { DocumentTable } from '../../shared/storage/dynamodb/document-table.ts';
-import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
 import { DueWorkIndex } from '../../shared/storage/maintenance/due-work-index.ts';
 import { engineClient, TABLES, tableOptions } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';

@@ -9,7 +9,7 @@ import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { BusyForThis } from '../../domain/broker-error.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
-import { inParallel } from '../dynamodb/in-parallel.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { afterStoring } from '../dynamodb/unknown-outcome.ts';

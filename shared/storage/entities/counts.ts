@@ -6,9 +6,9 @@ import { type SessionLockState, UNLOCKED_SESSION } from '../../domain/blocks/ses
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
 import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { Limiter } from '../../domain/turns/limiter.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { headerKey, sessionOf } from '../schema/message-keys.ts';
 import { readSessions } from '../sessions/list.ts';

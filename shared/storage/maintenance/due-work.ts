@@ -2,7 +2,7 @@ import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { groupBy } from '../../domain/group-by.ts';
-import { inParallel } from '../dynamodb/in-parallel.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey } from '../schema/message-keys.ts';

@@ -1,9 +1,9 @@
 import type { PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { SUB_QUEUES } from '../../domain/entities/entity-path.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { payloadKeys, releasePayload } from '../blocks/payloads.ts';
-import { inParallel } from '../dynamodb/in-parallel.ts';
 import { type Item, type ItemKey, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { NamespaceDescription } from '../../../local/config/description.ts';
-import type { NamespaceConfig } from '../../../local/config/namespace-config.ts';
 import { parseAnyConfig, parseConfig, parseDescription } from '../../../local/config/parse.ts';
 import { type ExportedNamespace, toConfig } from '../../../local/config/to-config.ts';
 import { describeEntity } from '../../../shared/broker/management/describe-entity.ts';
 import { firstRule } from '../../../shared/broker/management/rules.ts';
+import type { NamespaceConfig } from '../../../shared/config/namespace-config.ts';
 import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
 import {
   newQueue,

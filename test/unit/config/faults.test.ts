@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_LIMITS } from '../../../local/config/config-limits.ts';
 import { parseAnyConfig, parseConfig, parseDescription } from '../../../local/config/parse.ts';
+import { CONFIG_LIMITS } from '../../../shared/config/config-limits.ts';
 import { faultsOf } from './faults-of.ts';
 
 /** Every kind of fault of either form, with the exact line. */

@@ -1,4 +1,4 @@
-import type { Faults } from './config-error.ts';
+import type { Faults } from './faults.ts';
 import type { Placed } from './fields.ts';
 import type { EntityKind } from './setting-table.ts';
 

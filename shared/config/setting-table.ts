@@ -1,4 +1,4 @@
-import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
+import type { EntityDescription } from '../domain/entities/descriptions.ts';
 
 /** The form of a setting's value. */
 export type SettingForm =

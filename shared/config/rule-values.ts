@@ -1,8 +1,8 @@
-import { argumentError } from '../../shared/domain/broker-error.ts';
-import { shown } from '../../shared/domain/fault-words.ts';
-import { LIMITS } from '../../shared/domain/limits.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
-import type { Faults } from './config-error.ts';
+import { argumentError } from '../domain/broker-error.ts';
+import { shown } from '../domain/fault-words.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
+import type { Faults } from './faults.ts';
 import type { RawValues } from './raw-entity.ts';
 
 /** Reads values of properties or parameters. Their faults are noted. */

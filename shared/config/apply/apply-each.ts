@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
-import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
-import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
-import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { Limiter } from '../../../shared/domain/turns/limiter.ts';
+import type { EntitySettings } from '../../broker/management/describe-entity.ts';
+import { argumentError, BrokerError } from '../../domain/broker-error.ts';
+import type { EntityDescription } from '../../domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../domain/entities/entity-path.ts';
+import { Limiter } from '../../domain/turns/limiter.ts';
 import { closingForwards, type Destination, destinationsOf } from '../circles.ts';
-import { ConfigError, Faults } from '../config-error.ts';
 import { CONFIG_LIMITS } from '../config-limits.ts';
+import { Faults } from '../faults.ts';
 import type { EntityConfig, NamespaceConfig } from '../namespace-config.ts';
 import { type AppliedRule, addRules, createRules, updateRules } from './apply-rules.ts';
 import type { ConfigTarget } from './config-target.ts';
@@ -44,21 +44,6 @@ export interface Application {
   readonly entities: readonly AppliedEntity[];
   /** Lines about what was refused, with the path of each. */
   readonly faults: readonly string[];
-}
-
-/**
- * Applies a configuration as `applyEach` does. Throws ConfigError with a fault for each entity that the service
- * refuses; the others are applied nevertheless.
- */
-export async function applyConfig(
-  target: ConfigTarget,
-  config: NamespaceConfig,
-): Promise<AppliedConfig> {
-  const { entities, faults } = await applyEach(target, config);
-  if (faults.length > 0) throw new ConfigError(faults);
-  const count = (outcome: keyof AppliedConfig) =>
-    entities.filter((one) => one.outcome === outcome).length;
-  return { created: count('created'), updated: count('updated'), unchanged: count('unchanged') };
 }
 
 /**

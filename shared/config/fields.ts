@@ -1,5 +1,5 @@
-import { listed, nearestOf, shown } from '../../shared/domain/fault-words.ts';
-import type { Faults } from './config-error.ts';
+import { listed, nearestOf, shown } from '../domain/fault-words.ts';
+import type { Faults } from './faults.ts';
 
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
 

@@ -1,4 +1,4 @@
-import { shown } from '../../shared/domain/fault-words.ts';
+import { shown } from '../domain/fault-words.ts';
 import { Fields, type Placed } from './fields.ts';
 import type { RawCorrelation, RawExpression, RawRule, RawValues } from './raw-entity.ts';
 

@@ -1,6 +1,6 @@
-import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
-import type { RuleInput } from '../../../shared/broker/ports/management.ts';
-import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
+import type { EntitySettings } from '../../broker/management/describe-entity.ts';
+import type { RuleInput } from '../../broker/ports/management.ts';
+import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 
 /**
  * What a configuration is applied to: the `Management` of this process, or a namespace that is called. Methods throw

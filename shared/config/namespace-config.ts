@@ -1,5 +1,5 @@
-import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
-import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import type { EntitySettings } from '../broker/management/describe-entity.ts';
+import type { RuleInput } from '../broker/ports/management.ts';
 
 /** The entities of a checked configuration: queues and topics, then subscriptions. */
 export interface NamespaceConfig {

@@ -1,5 +1,5 @@
-import { shown } from '../../shared/domain/fault-words.ts';
-import { Faults } from './config-error.ts';
+import { shown } from '../domain/fault-words.ts';
+import { Faults } from './faults.ts';
 import { Fields, memberPath, type Placed, placedList } from './fields.ts';
 import type { RawEntity, RawNamespace, RawRule } from './raw-entity.ts';
 import { readOwnRule } from './read-rule.ts';

@@ -1,12 +1,12 @@
-import { argumentError } from '../../shared/domain/broker-error.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
-import type { AuthorizationRuleInput } from '../../shared/domain/entities/authorization-rules.ts';
-import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
-import { destinationName } from '../../shared/domain/entities/forwarding-settings.ts';
-import { listed, shown } from '../../shared/domain/fault-words.ts';
-import { present } from '../../shared/domain/present.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/domain/units.ts';
-import type { Faults } from './config-error.ts';
+import { argumentError } from '../domain/broker-error.ts';
+import { parseDuration } from '../domain/duration.ts';
+import type { AuthorizationRuleInput } from '../domain/entities/authorization-rules.ts';
+import type { AccessRight } from '../domain/entities/descriptions.ts';
+import { destinationName } from '../domain/entities/forwarding-settings.ts';
+import { listed, shown } from '../domain/fault-words.ts';
+import { present } from '../domain/present.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/units.ts';
+import type { Faults } from './faults.ts';
 import { Fields } from './fields.ts';
 import type { Setting } from './setting-table.ts';
 

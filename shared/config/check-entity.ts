@@ -1,24 +1,20 @@
-import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
-import { firstRule } from '../../shared/broker/management/rules.ts';
-import type { RuleInput } from '../../shared/broker/ports/management.ts';
+import type { EntitySettings } from '../broker/management/describe-entity.ts';
+import { firstRule } from '../broker/management/rules.ts';
+import type { RuleInput } from '../broker/ports/management.ts';
 import {
   type AuthorizationRuleInput,
   authorizationRules,
-} from '../../shared/domain/entities/authorization-rules.ts';
-import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
-import { requireChildName, requireEntityName } from '../../shared/domain/entities/entity-path.ts';
-import {
-  newQueue,
-  newSubscription,
-  newTopic,
-} from '../../shared/domain/entities/entity-settings.ts';
-import { isAddress as isDestinationAddress } from '../../shared/domain/entities/forwarding-settings.ts';
-import { requireUnreservedEntityName } from '../../shared/domain/entities/reserved-names.ts';
-import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
-import { present } from '../../shared/domain/present.ts';
-import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
+} from '../domain/entities/authorization-rules.ts';
+import type { EntityDescription } from '../domain/entities/descriptions.ts';
+import { requireChildName, requireEntityName } from '../domain/entities/entity-path.ts';
+import { newQueue, newSubscription, newTopic } from '../domain/entities/entity-settings.ts';
+import { isAddress as isDestinationAddress } from '../domain/entities/forwarding-settings.ts';
+import { requireUnreservedEntityName } from '../domain/entities/reserved-names.ts';
+import { DEFAULT_RULE_NAME } from '../domain/entities/rule-name.ts';
+import { present } from '../domain/present.ts';
+import type { Filter, RuleAction } from '../filters/rule.ts';
 import { FORWARDING } from './circles.ts';
-import type { Faults } from './config-error.ts';
+import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
 import { readSetting } from './read-setting.ts';

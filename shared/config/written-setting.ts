@@ -1,5 +1,5 @@
-import { formatDuration } from '../../shared/domain/duration.ts';
-import type { AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
+import { formatDuration } from '../domain/duration.ts';
+import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 import type { SettingForm } from './setting-table.ts';
 
 /** The value of a setting of a description as the vendor's file has it; an absent destination or text is empty. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RuleInput } from '../../../shared/broker/ports/management.ts';
-import { LIMITS } from '../../../shared/domain/limits.ts';
-import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
-import type { Filter } from '../../../shared/filters/rule.ts';
-import { inParallel } from '../../../shared/storage/dynamodb/in-parallel.ts';
-import type { Faults } from '../config-error.ts';
+import type { RuleInput } from '../../broker/ports/management.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Properties, PropertyValue } from '../../domain/messages/property-value.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
+import type { Filter } from '../../filters/rule.ts';
 import { CONFIG_LIMITS } from '../config-limits.ts';
+import type { Faults } from '../faults.ts';
 import type { RuleConfig } from '../namespace-config.ts';
 import type { ConfigTarget } from './config-target.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
-import type { EntityDescription } from '../../../shared/domain/entities/descriptions.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import type { EntityConfig } from '../namespace-config.ts';
 import { fileName, SETTINGS } from '../setting-table.ts';
 import { writtenSetting } from '../written-setting.ts';
