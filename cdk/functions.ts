@@ -1,5 +1,5 @@
 /** The folders under lambdas/ that become functions. */
-export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep'] as const;
+export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep', 'declare'] as const;
 /** The name of a function. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number];
 
@@ -48,6 +48,8 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   settle: { entities: RECORD_ENTITY_USE, messages: CHANGE_MESSAGES },
   manage: { entities: EVERY_ITEM, messages: EVERY_ITEM },
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
+  // As management: a queue that begins to forward moves the messages that it has.
+  declare: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };
 
 /** The rights of the AMQP gateway, which does everything that the HTTP functions do. */

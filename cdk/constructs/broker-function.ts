@@ -39,7 +39,7 @@ const SYSTEM_LOG_LEVELS = {
 export class BrokerFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: BrokerFunctionProps) {
     const { name, settings, tables } = props;
-    const reserved = settings.reservedConcurrency[name];
+    const { memoryMb, reserved } = sizeOf(name, settings);
     const logGroup = new LogGroup(scope, `${id}Logs`, {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -53,7 +53,7 @@ export class BrokerFunction extends LambdaFunction {
         functionFolder(name),
         bundledHere((outputDirectory) => bundle(name, outputDirectory)),
       ),
-      memorySize: settings.memoryMb[name],
+      memorySize: memoryMb,
       timeout: props.timeout,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       logGroup,
@@ -81,4 +81,12 @@ export class BrokerFunction extends LambdaFunction {
   allow(actions: readonly string[], resource: string): void {
     this.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
   }
+}
+
+/** The memory of a function whose work no client waits for, MB. */
+const DECLARE_MEMORY_MB = 512;
+
+function sizeOf(name: FunctionName, { memoryMb, reservedConcurrency }: StageSettings) {
+  if (name === 'declare') return { memoryMb: DECLARE_MEMORY_MB, reserved: undefined };
+  return { memoryMb: memoryMb[name], reserved: reservedConcurrency[name] };
 }

@@ -55,8 +55,13 @@ export function readHttpSettings(environment: Environment): HttpSettings {
   };
 }
 
-/** Reads the tier of the namespace; default: Standard. */
-function readTier(environment: Environment): Tier {
+/** Reads the start of the names of parameters with connection strings. Throws Error where it is missing. */
+export function readParameterPrefix(environment: Environment): string {
+  return required(environment, VARIABLES.parameterPrefix);
+}
+
+/** Reads the tier of the namespace; default: Standard. Throws Error for an unknown value. */
+export function readTier(environment: Environment): Tier {
   return oneOf(environment, VARIABLES.tier, TIERS, 'Standard');
 }
 

@@ -14,6 +14,8 @@ export const VARIABLES = {
   /** The ARN of the secret with the root key; the environment never has the key. Not set with access=iam. */
   rootKeySecret: 'ROOT_KEY_SECRET',
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
+  /** The start of the names of the parameters that keep connection strings of declared rules. */
+  parameterPrefix: 'PARAMETER_PREFIX',
 } as const;
 
 /** The tiers that a namespace may have, the default first (semantics N15). */

@@ -1,7 +1,7 @@
 import { shown } from '../domain/fault-words.ts';
 import { Faults } from './faults.ts';
 import { Fields, memberPath, type Placed, placedList } from './fields.ts';
-import type { RawEntity, RawNamespace, RawRule } from './raw-entity.ts';
+import type { RawEntity, RawNamespace, RawRule, Spelling } from './raw-entity.ts';
 import { readOwnRule } from './read-rule.ts';
 import { type EntityKind, SETTINGS } from './setting-table.ts';
 
@@ -17,14 +17,38 @@ export function readShortForm(value: unknown): RawNamespace {
           ...namedIn(root, 'queues').flatMap((one) => readEntity(one, 'queue', [])),
           ...namedIn(root, 'topics').flatMap((one) => readTopic(one)),
         ];
-  return { entities, spelling: { spell: (name) => name, rightsName: 'accessRights' }, faults };
+  return { entities, spelling: SHORT_SPELLING, faults };
+}
+
+/** How the short form spells names. */
+export const SHORT_SPELLING: Spelling = { spell: (name) => name, rightsName: 'accessRights' };
+
+/** An entity in the short form, apart from any list. */
+export interface LoneEntity {
+  readonly kind: EntityKind;
+  /** Of a subscription: its name within its topic. */
+  readonly name: string;
+  /** The name of a subscription's topic. */
+  readonly topic?: string | undefined;
+  /** Its settings, and the rules of a subscription. */
+  readonly value: unknown;
+}
+
+/** Reads one entity; undefined if it is no object. Faults are noted, with paths such as `lockDuration`. */
+export function readLoneEntity(
+  { kind, name, topic, value }: LoneEntity,
+  faults: Faults,
+): RawEntity | undefined {
+  const lists = kind === 'subscription' ? ['rules'] : [];
+  const [entity] = readEntity({ name, nameAt: 'name', at: '', value, faults }, kind, lists, topic);
+  return entity;
 }
 
 /** A member of a list or record with its name. Only a name: its settings are all defaults. */
 interface Named extends Placed {
   readonly name: string;
   readonly nameAt: string;
-  readonly parent: Fields;
+  readonly faults: Faults;
 }
 
 /** The members of a list of names and objects with names, or of a record by name. */
@@ -32,28 +56,29 @@ function namedIn(parent: Fields, list: string): readonly Named[] {
   const value = parent.get(list);
   const at = parent.pathOf(list);
   if (value === undefined) return [];
-  if (Array.isArray(value)) return placedList(value, at).flatMap((one) => withName(one, parent));
+  if (Array.isArray(value))
+    return placedList(value, at).flatMap((one) => withName(one, parent.faults));
   const record = Fields.of(value, at, parent.faults, 'a list, or an object by name');
   return [...(record?.members ?? [])].map(([name, member]) => {
     const memberAt = memberPath(at, name);
-    return { name, nameAt: memberAt, at: memberAt, value: member, parent };
+    return { name, nameAt: memberAt, at: memberAt, value: member, faults: parent.faults };
   });
 }
 
-function withName({ value, at }: Placed, parent: Fields): readonly Named[] {
-  if (typeof value === 'string') return [{ name: value, nameAt: at, at, value: {}, parent }];
-  const fields = Fields.of(value, at, parent.faults, 'a name, or an object with a name');
+function withName({ value, at }: Placed, faults: Faults): readonly Named[] {
+  if (typeof value === 'string') return [{ name: value, nameAt: at, at, value: {}, faults }];
+  const fields = Fields.of(value, at, faults, 'a name, or an object with a name');
   const name = fields?.requiredText('name');
   if (fields === undefined || name === undefined) return [];
-  return [{ name, nameAt: fields.pathOf('name'), at, value, parent }];
+  return [{ name, nameAt: fields.pathOf('name'), at, value, faults }];
 }
 
 function readTopic(one: Named): readonly RawEntity[] {
   const topic = readEntity(one, 'topic', ['subscriptions']);
-  const { value, at, parent } = one;
+  const { value, at, faults } = one;
   // Another value than an object has its fault already.
   if (topic.length === 0) return [];
-  const fields = Fields.of(value, at, parent.faults);
+  const fields = Fields.of(value, at, faults);
   const subscriptions = fields === undefined ? [] : namedIn(fields, 'subscriptions');
   return [
     ...topic,
@@ -62,12 +87,12 @@ function readTopic(one: Named): readonly RawEntity[] {
 }
 
 function readEntity(
-  { name, nameAt, at, value, parent }: Named,
+  { name, nameAt, at, value, faults }: Named,
   kind: EntityKind,
   lists: readonly string[],
   topic?: string,
 ): readonly RawEntity[] {
-  const fields = Fields.of(value, at, parent.faults, `an object with settings of a ${kind}`);
+  const fields = Fields.of(value, at, faults, `an object with settings of a ${kind}`);
   if (fields === undefined) return [];
   const known = Object.keys(SETTINGS[kind]);
   fields.requireKnown(['name', ...known, ...lists]);

@@ -139,9 +139,13 @@ class Applying {
     return { ...begun, differences: [missing] };
   }
 
-  /** Whether the work on entities has succeeded. If it has not, its own fault says enough. */
+  /**
+   * Whether the work on entities has succeeded. If it has not, its own fault says enough. Entities that the
+   * configuration does not have are left to the service.
+   */
   async #areThere(names: readonly string[]): Promise<boolean> {
-    const others = await Promise.all(names.map((name) => this.#start(name.toLowerCase())));
+    const keys = names.map((name) => name.toLowerCase()).filter((key) => this.#entities.has(key));
+    const others = await Promise.all(keys.map((key) => this.#start(key)));
     return !others.includes(undefined);
   }
 

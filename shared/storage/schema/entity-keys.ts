@@ -12,6 +12,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *                                 <id>.<sub-queue>.<generation>  tombstones of purged sub-queues
  *     <namespace>/agenda          <time>/<log> or <time>+/<log>  due-work index: the sweep's work
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
+ *     <namespace>/declarations    <path>                         which resource of which stack declared an entity
+ *                                 <path>/authorizationrules/<name>  … or an authorization rule
  *     <namespace>/sweep           state                          lease of the sweep, progress of its walks
  *
  * `<time>` is epoch ms in 15 decimal digits, `+` = postponed; `<log>` is `<id>.<partition>.<generation>`, `/<session>/`
@@ -73,6 +75,11 @@ export function dueWorkCollection(namespace: string): string {
 /** The collection of payload items that looked unused at the last look. */
 export function orphansOf(namespace: string): string {
   return `${namespace}/orphans`;
+}
+
+/** Who declared an entity or an authorization rule. */
+export function declarationKey(namespace: string, key: string): ItemKey {
+  return { pk: `${namespace}/declarations`, sk: key };
 }
 
 /** The lease of the sweep, and how far its walks over the entities have come. */

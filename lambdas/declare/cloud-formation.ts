@@ -1,0 +1,112 @@
+import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
+import { deleteEntity, putEntity, readDeclaredEntity } from './declared-entity.ts';
+import { deleteKey, isKeyOfRule, putKey, readDeclaredKey } from './declared-key.ts';
+import type { DeclareDependencies } from './dependencies.ts';
+
+/** What the function answers CloudFormation. */
+export interface ResourceAnswer {
+  readonly Status: 'SUCCESS' | 'FAILED';
+  /** Why it failed. */
+  readonly Reason?: string;
+  /** If an update returns another id than before, CloudFormation deletes the resource of the id before. */
+  readonly PhysicalResourceId: string;
+  readonly StackId: string;
+  readonly RequestId: string;
+  readonly LogicalResourceId: string;
+}
+
+const KINDS: ReadonlyMap<string, EntityDescription['kind']> = new Map([
+  ['Custom::DynabusQueue', 'queue'],
+  ['Custom::DynabusTopic', 'topic'],
+  ['Custom::DynabusSubscription', 'subscription'],
+]);
+const KEY_TYPE = 'Custom::DynabusAuthorizationRule';
+
+/** CloudFormation takes 4 KB in all. */
+const REASON_LENGTH_MAX = 2000;
+/** The id of a resource whose properties could not be read, so that nothing was made. */
+const NOTHING_MADE = '$nothing-made';
+
+/** Whether an id is one of ours. Those of CloudFormation begin with the names of stack and resource. */
+function isOurs(id: string, isKey: boolean): boolean {
+  return id === NOTHING_MADE || (isKey ? isKeyOfRule(id) : id === id.toLowerCase());
+}
+
+/**
+ * Does what an event of CloudFormation asks for. Every event can come again, and can come after one that ended in the
+ * middle: what counts is what is there, not what the event says was there. Failures are answers, not errors.
+ */
+export async function answerEvent(
+  dependencies: DeclareDependencies,
+  event: CloudFormationCustomResourceEvent,
+): Promise<ResourceAnswer> {
+  const { StackId, RequestId, LogicalResourceId } = event;
+  const known = event.RequestType === 'Create' ? undefined : event.PhysicalResourceId;
+  const answer = (Status: ResourceAnswer['Status'], PhysicalResourceId: string) => ({
+    Status,
+    PhysicalResourceId,
+    StackId,
+    RequestId,
+    LogicalResourceId,
+  });
+  try {
+    return answer('SUCCESS', await carryOut(dependencies, event, known));
+  } catch (error) {
+    return { ...answer('FAILED', known ?? idOrNothing(event)), Reason: reasonOf(error) };
+  }
+}
+
+async function carryOut(
+  dependencies: DeclareDependencies,
+  event: CloudFormationCustomResourceEvent,
+  known: string | undefined,
+): Promise<string> {
+  const owner = ownerOf(event);
+  const isKey = event.ResourceType === KEY_TYPE;
+  if (event.RequestType === 'Delete') {
+    const { PhysicalResourceId: id } = event;
+    // A creation whose answer never came has an id of CloudFormation's own: then the properties say what it made.
+    const made = isOurs(id, isKey) ? id : idOrNothing(event);
+    await (isKey ? deleteKey : deleteEntity)(dependencies, made, owner);
+    return id;
+  }
+  if (isKey) {
+    const declared = readDeclaredKey(event.ResourceProperties);
+    await putKey(dependencies, declared, owner, known);
+    return declared.key;
+  }
+  const declared = readDeclaredEntity(kindOf(event), event.ResourceProperties);
+  await putEntity(dependencies, declared, owner, known);
+  return declared.key;
+}
+
+/** The id of the resource that an event describes. */
+function idOrNothing(event: CloudFormationCustomResourceEvent): string {
+  try {
+    const { ResourceProperties: properties } = event;
+    return event.ResourceType === KEY_TYPE
+      ? readDeclaredKey(properties).key
+      : readDeclaredEntity(kindOf(event), properties).key;
+  } catch {
+    return NOTHING_MADE;
+  }
+}
+
+function kindOf({ ResourceType: type }: CloudFormationCustomResourceEvent) {
+  const kind = KINDS.get(type);
+  if (kind === undefined) throw new Error(`The resource type ${type} is unknown.`);
+  return kind;
+}
+
+function ownerOf({ StackId, LogicalResourceId }: CloudFormationCustomResourceEvent) {
+  return { stack: StackId.replace(/\/[^/]*$/, ''), resource: LogicalResourceId };
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const advice =
+    error instanceof BrokerError && error.retryable ? ' Deploy again in a moment.' : '';
+  return `${text.slice(0, REASON_LENGTH_MAX)}${advice}`;
+}

@@ -1,0 +1,153 @@
+import { formatConnectionString } from '../../shared/auth/connection-string.ts';
+import { entityTag } from '../../shared/broker/management/if-match.ts';
+import type { DeclarationOwner } from '../../shared/broker/ports/declarations.ts';
+import { assert } from '../../shared/domain/assert.ts';
+import { argumentError } from '../../shared/domain/broker-error.ts';
+import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { find } from './declared-entity.ts';
+import type { DeclareDependencies } from './dependencies.ts';
+import { claim, isSameOwner } from './ownership.ts';
+import { repeat } from './repeat.ts';
+
+/** An authorization rule of a queue or topic that a stack declares, with its key in a parameter. */
+export interface DeclaredKey {
+  /** By which CloudFormation knows it. */
+  readonly key: string;
+  /** The path of the queue or topic. */
+  readonly entity: string;
+  readonly keyName: string;
+  readonly rights: readonly AccessRight[];
+  /** The host of the namespace, for the connection string. */
+  readonly host: string;
+  /** The path to which the connection string is restricted. */
+  readonly entityPath: string;
+}
+
+/** Between the key of an entity and the name of its rule. */
+const INFIX = '/authorizationrules/';
+
+/** Whether an id is that of a declared rule. */
+export function isKeyOfRule(id: string): boolean {
+  return id.includes(INFIX);
+}
+
+/** Names that are both a rule's and a part of a parameter's. */
+const KEY_NAME = /^[\w.-]{1,128}$/;
+const RIGHTS: readonly unknown[] = ['Manage', 'Send', 'Listen'] satisfies readonly AccessRight[];
+
+/** Reads the properties of a resource. Throws ArgumentError. */
+export function readDeclaredKey(properties: Readonly<Record<string, unknown>>): DeclaredKey {
+  const { Entity: entity, KeyName: keyName, Rights: rights, Endpoint: endpoint } = properties;
+  const { EntityPath: entityPath = entity } = properties;
+  if (typeof entity !== 'string' || typeof entityPath !== 'string') {
+    throw argumentError('The property Entity is missing.');
+  }
+  if (typeof keyName !== 'string' || !KEY_NAME.test(keyName)) {
+    throw argumentError('KeyName must be 1 to 128 letters, digits, dots, hyphens and underscores.');
+  }
+  if (
+    !Array.isArray(rights) ||
+    rights.length === 0 ||
+    !rights.every((one) => RIGHTS.includes(one))
+  ) {
+    throw argumentError('Rights must be a list of Manage, Send and Listen.');
+  }
+  if (typeof endpoint !== 'string') throw argumentError('The property Endpoint is missing.');
+  const host = endpoint.replace(/^\w+:\/\//, '').replace(/\/.*$/, '');
+  const key = `${parseEntityPath(entity).key}${INFIX}${keyName}`;
+  return { key, entity, keyName, rights: rights as AccessRight[], host, entityPath };
+}
+
+/**
+ * Makes an authorization rule as it is declared, with new keys if it has none yet, and stores a connection string with
+ * its primary key in the parameter. The same call again keeps the keys. An added, changed or removed rule ends the
+ * locks on the entity's messages, as each update of an entity does. Throws ArgumentError, MessagingEntityNotFound.
+ */
+export async function putKey(
+  dependencies: DeclareDependencies,
+  declared: DeclaredKey,
+  owner: DeclarationOwner,
+  known: string | undefined,
+): Promise<void> {
+  const { management, parameters } = dependencies;
+  const { key, entity, keyName, rights, host, entityPath } = declared;
+  await repeat(dependencies, async () => {
+    const found = await management.get(entity);
+    if (found.description.kind === 'subscription') {
+      throw argumentError('A subscription has no authorization rules: those of its topic apply.');
+    }
+    const exists = ruleOf(found, keyName) !== undefined;
+    const title = `authorization rule '${keyName}' of '${entity}'`;
+    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adopts: false });
+  });
+  const updated = await changeRules(dependencies, entity, (rules) => {
+    const others = rules.filter((rule) => rule.keyName !== keyName);
+    const before = rules.find((rule) => rule.keyName === keyName);
+    const isSame = before !== undefined && isSameRights(before.rights, rights);
+    return isSame ? rules : [...others, { ...before, keyName, rights }];
+  });
+  const rule = ruleOf(updated, keyName);
+  assert(rule !== undefined, 'the rule was just written');
+  const text = formatConnectionString({
+    host,
+    keyName,
+    key: rule.primaryKey,
+    entityPath,
+    isLocal: false,
+  });
+  await parameters.put({ entity, keyName }, text);
+}
+
+/** Deletes an authorization rule and its parameter, if this resource owns it; its keys stop working. */
+export async function deleteKey(
+  dependencies: DeclareDependencies,
+  key: string,
+  owner: DeclarationOwner,
+): Promise<void> {
+  const { declarations, management, parameters } = dependencies;
+  const found = await declarations.read(key);
+  if (found === undefined || !isSameOwner(found.owner, owner)) return;
+  const [entity = '', keyName = ''] = key.split(INFIX);
+  const whole = await find(management, entity);
+  if (whole !== undefined && ruleOf(whole, keyName) !== undefined) {
+    await changeRules(dependencies, entity, (rules) =>
+      rules.filter((rule) => rule.keyName !== keyName),
+    );
+  }
+  await parameters.remove({ entity, keyName });
+  await declarations.remove(found);
+}
+
+type RuleInput = Pick<AuthorizationRule, 'keyName' | 'rights'> & Partial<AuthorizationRule>;
+
+/** Changes the rules of an entity, unless `change` returns them as they are. Returns the entity as it is then. */
+async function changeRules(
+  dependencies: DeclareDependencies,
+  path: string,
+  change: (rules: readonly AuthorizationRule[]) => readonly RuleInput[],
+): Promise<Entity> {
+  const { management } = dependencies;
+  return await repeat(dependencies, async () => {
+    const entity = await management.get(path);
+    const { description } = entity;
+    assert(description.kind !== 'subscription', 'it was a queue or topic a moment ago');
+    const { authorizationRules: before } = description;
+    const rules = change(before);
+    if (rules === before) return entity;
+    const settings = { ...description, authorizationRules: rules };
+    return await management.update(path, settings, [entityTag(entity)]);
+  }, ['PreconditionFailed']);
+}
+
+function ruleOf({ description }: Entity, keyName: string): AuthorizationRule | undefined {
+  if (description.kind === 'subscription') return undefined;
+  return description.authorizationRules.find((rule) => rule.keyName === keyName);
+}
+
+/** Manage includes the others, so the stored rights may be more than the declared ones. */
+function isSameRights(stored: readonly AccessRight[], declared: readonly AccessRight[]): boolean {
+  const wanted = new Set<unknown>(declared.includes('Manage') ? RIGHTS : declared);
+  return stored.length === wanted.size && stored.every((right) => wanted.has(right));
+}

@@ -1,0 +1,83 @@
+import type {
+  DeclarationOwner,
+  DeclarationStore,
+  StoredDeclaration,
+} from '../../shared/broker/ports/declarations.ts';
+import { argumentError, BrokerError } from '../../shared/domain/broker-error.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { MINUTE_MS } from '../../shared/domain/units.ts';
+
+/**
+ * How long a declaration protects a name under which nothing exists yet, ms: longer than the function takes to create
+ * what it has declared.
+ */
+const UNMADE_MS = 5 * MINUTE_MS;
+
+/** What a resource wants to make or change. */
+export interface Claim {
+  /** The key of the declaration. */
+  readonly key: string;
+  /** What it is, for sentences: `queue 'orders'`. */
+  readonly title: string;
+  readonly owner: DeclarationOwner;
+  /** Whether it exists in the namespace. */
+  readonly exists: boolean;
+  /** Whether CloudFormation knows it as this resource's own. */
+  readonly isOwn: boolean;
+  /** Whether the resource takes over what exists and belongs to no other stack. */
+  readonly adopts: boolean;
+}
+
+/**
+ * Records that a resource owns what it is about to make or change; a retried event finds its own record and goes on.
+ * Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once.
+ */
+export async function claim(
+  { declarations, clock }: { readonly declarations: DeclarationStore; readonly clock: Clock },
+  wanted: Claim,
+): Promise<void> {
+  const { key, owner, title } = wanted;
+  const found = await declarations.read(key);
+  const at = clock.now();
+  const fault = ownershipFault(found, wanted, at);
+  if (fault !== undefined) throw argumentError(fault);
+  if (await declarations.write({ key, owner, at }, found)) return;
+  throw new BrokerError(
+    'ConflictInProgress',
+    `Another resource is declaring ${title} at the same time.`,
+  );
+}
+
+/** Why a resource may not make or change something; undefined = it may. `now` = epoch ms. */
+export function ownershipFault(
+  found: StoredDeclaration | undefined,
+  { title, owner, exists, isOwn, adopts }: Claim,
+  now: number,
+): string | undefined {
+  if (found !== undefined && isSameOwner(found.owner, owner)) return undefined;
+  if (found === undefined) {
+    if (!exists || isOwn || adopts) return undefined;
+    return `There is a ${title} already, and no stack has declared it: set adopt to take it over as it is, choose another name, or refer to it by fromName.`;
+  }
+  const by = `${found.owner.resource} of the stack ${stackName(found.owner)}`;
+  if (!exists) {
+    // The owner may be about to create it; later, it was deleted by hand.
+    if (now - found.at >= UNMADE_MS) return undefined;
+    return `The ${title} is being declared by ${by}: choose another name, or deploy again in ${UNMADE_MS / MINUTE_MS} minutes.`;
+  }
+  if (found.owner.stack !== owner.stack) {
+    return `The ${title} belongs to ${by}: choose another name, or refer to it by fromName.`;
+  }
+  if (isOwn || adopts) return undefined;
+  return `The ${title} is declared by ${by} too: choose another name, or, if it has moved to another place of the stack, set adopt for this deployment.`;
+}
+
+/** Whether two owners are the same resource. */
+export function isSameOwner(one: DeclarationOwner, other: DeclarationOwner): boolean {
+  return one.stack === other.stack && one.resource === other.resource;
+}
+
+/** The name of a stack in its ARN, `arn:aws:cloudformation:eu-west-1:111122223333:stack/NAME`. */
+function stackName({ stack }: DeclarationOwner): string {
+  return stack.replace(/^.*\//, '');
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { crashingClient, repeatingClient } from '../../support/crashing-client.ts';
+import { startDeclaring } from './declaring.ts';
+import {
+  type Answer,
+  FakeStack,
+  queue,
+  type Resources,
+  rule,
+  subscription,
+  topic,
+} from './stack.ts';
+
+const BEFORE: Resources = {
+  Events: topic('events'),
+  Billing: subscription('events/Subscriptions/billing', {
+    rules: { large: 'Quantity > 100', b: 'b = 1' },
+  }),
+  Orders: queue('orders', { lockDuration: 'PT30S' }),
+  Sender: rule('orders', 'sender', 'Send'),
+};
+/** Everything updated, and the queue replaced. */
+const AFTER: Resources = {
+  Events: topic('events', { status: 'SendDisabled' }),
+  Billing: subscription('events/Subscriptions/billing', {
+    rules: { large: 'Quantity > 200', c: 'c = 1' },
+  }),
+  Orders: queue('orders-2', { lockDuration: 'PT40S' }),
+  Sender: rule('orders-2', 'sender', 'Send', 'Listen'),
+};
+
+for (const when of ['before it', 'after it'] as const) {
+  test(`a function that ends at any write, ${when}, goes on when the same event comes again`, async (t) => {
+    const ends = await deployEachCrash(t, when);
+    assert.ok(ends > 15, `${ends} crashes`);
+  });
+}
+
+test('every event comes twice, and every write is made twice', async (t) => {
+  const client = repeatingClient();
+  t.after(() => client.destroy());
+  const { answer, management, parameters } = await startDeclaring(t, { client });
+  const shop = new FakeStack('shop', async (event) => {
+    const first = await answer(event);
+    const second = await answer(event);
+    assert.deepEqual(second, first);
+    return second;
+  });
+  assert.equal(await shop.deploy(BEFORE), undefined);
+  assert.equal(await shop.deploy(AFTER), undefined);
+  assert.deepEqual(await shown(management), EXPECTED);
+  assert.deepEqual([...parameters.values.keys()], ['/orders-2/sender']);
+  await shop.delete();
+  assert.deepEqual(await shown(management), []);
+  assert.equal(parameters.values.size, 0);
+});
+
+/** The names of entities, rules and authorization rules after the second deployment. */
+const EXPECTED = [
+  'events',
+  'events/Subscriptions/billing',
+  'events/Subscriptions/billing/Rules/c',
+  'events/Subscriptions/billing/Rules/large',
+  'orders-2',
+  'orders-2 sender Send Listen',
+];
+
+type Management = Awaited<ReturnType<typeof startDeclaring>>['management'];
+
+async function shown(management: Management): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (const kind of ['queue', 'topic'] as const) {
+    for (const { name, description } of (await management.list({ kind, skip: 0, top: 9 })).items) {
+      all.push(name);
+      if (description.kind === 'subscription') continue;
+      for (const { keyName, rights } of description.authorizationRules) {
+        all.push(`${name} ${keyName} ${rights.join(' ')}`);
+      }
+      if (kind === 'queue') continue;
+      const page = { kind: 'subscription', topic: name, skip: 0, top: 9 } as const;
+      for (const { name: path } of (await management.list(page)).items) {
+        const { items } = await management.rules.list(path, { skip: 0, top: 9 });
+        all.push(path, ...items.map(({ stored }) => `${path}/Rules/${stored.rule.name}`));
+      }
+    }
+  }
+  return all.sort();
+}
+
+/** Deploys twice and deletes, with a crash at each write of each event in turn. Returns the number of crashes. */
+async function deployEachCrash(t: TestContext, when: 'before it' | 'after it'): Promise<number> {
+  const { client, crashAt, restart } = crashingClient();
+  t.after(() => client.destroy());
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const { management } = await startDeclaring(t, { namespace });
+  const { parameters } = await startDeclaring(t, { namespace });
+  let crashes = 0;
+  // Each event crashes at its first write, then at its second one, and so on, until it ends.
+  const answer: Answer = async (event) => {
+    for (let write = 1; ; write++) {
+      const process = await startDeclaring(t, { client, namespace, parameters });
+      crashAt(write, when);
+      const answered = await process.answer(event);
+      if (!restart()) return answered;
+      crashes++;
+      assert.ok(write < 50, 'an event has an end');
+    }
+  };
+  const shop = new FakeStack('shop', answer);
+  assert.equal(await shop.deploy(BEFORE), undefined);
+  assert.equal(await shop.deploy(AFTER), undefined);
+  assert.deepEqual(await shown(management), EXPECTED);
+  assert.deepEqual([...parameters.values.keys()], ['/orders-2/sender']);
+  await shop.delete();
+  assert.deepEqual(await shown(management), []);
+  assert.equal(parameters.values.size, 0);
+  return crashes;
+}

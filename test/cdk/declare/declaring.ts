@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { answerEvent } from '../../../lambdas/declare/cloud-formation.ts';
+import type { DeclareDependencies } from '../../../lambdas/declare/dependencies.ts';
+import type { Parameters } from '../../../lambdas/declare/parameters.ts';
+import { composeDeclarations } from '../../../shared/app/compose-declarations.ts';
+import { LEASE_MS } from '../../../shared/app/leases.ts';
+import { realRandom } from '../../../shared/app/real-random.ts';
+import { keyParameterName, type RuleOfEntity } from '../../../shared/config/key-parameter.ts';
+import type { Tier } from '../../../shared/domain/entities/tier.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { engineClient, TABLES, tablesExist } from '../../support/start-broker.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+import { type Answer, FakeStack } from './stack.ts';
+
+/** A namespace whose entities stacks declare. */
+export interface Declaring extends Omit<DeclareDependencies, 'parameters'> {
+  readonly clock: ManualClock;
+  readonly parameters: FakeParameters;
+  /** Answers an event as the function does. */
+  readonly answer: Answer;
+  /** A stack of this namespace. */
+  stack(name: string): FakeStack;
+}
+
+/** What starts a namespace with something else than usual. */
+export interface DeclaringOptions {
+  readonly client?: DynamoDBClient;
+  readonly namespace?: string;
+  readonly tier?: Tier;
+  readonly parameters?: FakeParameters;
+}
+
+/** Starts a new namespace on the engine. */
+export async function startDeclaring(
+  t: TestContext,
+  { tier = 'Standard', ...options }: DeclaringOptions = {},
+): Promise<Declaring> {
+  await tablesExist();
+  const client = options.client ?? engineClient();
+  if (options.client === undefined) t.after(() => client.destroy());
+  const clock = new ManualClock();
+  const scheduler = new VirtualTime();
+  const composed = composeDeclarations({
+    client,
+    tables: TABLES,
+    namespace: options.namespace ?? `test-${randomBytes(6).toString('hex')}`,
+    tier,
+    clock,
+    random: realRandom,
+    leaseMs: LEASE_MS.deployed,
+    scheduler,
+  });
+  t.after(() => composed.settled());
+  const parameters = options.parameters ?? new FakeParameters();
+  const dependencies = { ...composed, parameters, clock, random: realRandom, scheduler };
+  const answer: Answer = (event) => answerEvent(dependencies, event);
+  return { ...dependencies, answer, stack: (name) => new FakeStack(name, answer) };
+}
+
+/** Parameters in memory, by their names without the prefix. */
+export class FakeParameters implements Parameters {
+  readonly values = new Map<string, string>();
+
+  async put(rule: RuleOfEntity, connectionString: string): Promise<void> {
+    this.values.set(keyParameterName('', rule), connectionString);
+  }
+
+  async remove(rule: RuleOfEntity): Promise<void> {
+    this.values.delete(keyParameterName('', rule));
+  }
+}
