@@ -1,6 +1,5 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { AssetHashType, type AssetOptions, DockerImage } from 'aws-cdk-lib';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { FunctionName } from '../functions.ts';
 
@@ -39,23 +38,6 @@ export function functionFolder(name: FunctionName): string {
 
 function handlerPath(name: FunctionName): string {
   return `${functionFolder(name)}/handler.ts`;
-}
-
-/** Asset options that make CDK bundle with this repository's esbuild, without Docker or network. */
-export function bundledHere(run: (outputDirectory: string) => void): AssetOptions {
-  return {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // Never run: `local` always succeeds or throws.
-      image: DockerImage.fromRegistry('scratch'),
-      local: {
-        tryBundle: (outputDirectory) => {
-          run(outputDirectory);
-          return true;
-        },
-      },
-    },
-  };
 }
 
 const OPTIONS = {
