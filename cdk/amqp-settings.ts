@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { rate, reference, section, text, whole } from './setting-values.ts';
 

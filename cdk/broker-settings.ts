@@ -1,5 +1,5 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ENDPOINTS, TIERS } from '../shared/app/variables.ts';
 import { ACCESS_KINDS } from '../shared/auth/access-kinds.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { correction, listed, shown } from '../shared/domain/fault-words.ts';
 
 /** Invalid settings. The message has one line with a sentence for each fault. */

@@ -1,5 +1,5 @@
 import { Token } from 'aws-cdk-lib';
-import { z } from 'zod';
+import * as z from 'zod';
 import { listed } from '../shared/domain/fault-words.ts';
 
 /**
