@@ -30,10 +30,11 @@ export interface FunctionConcurrencyProps {
   readonly settle?: number;
   /** With `endpoint` `functionUrl`, all that bounds the number of requests. */
   readonly manage?: number;
+  /** Sweeps do not overlap, so 1 is enough. */
   readonly sweep?: number;
 }
 
-/** Limits of one task of the AMQP gateway for the clients behind one address, and for those that use one rule. */
+/** Limits of one task of the AMQP gateway for the clients behind one address, and for those that use one shared access policy. */
 export interface AmqpLimitsProps {
   /** A whole number of at least 1. Default: twice `connectionsPerTask`, and at least 2000. */
   readonly openConnectionsPerAddress?: number;
@@ -41,7 +42,7 @@ export interface AmqpLimitsProps {
   readonly newConnectionsPerAddress?: RateProps;
   /** Requests over HTTP. Default: `rate` 1000, `burst` 2000. */
   readonly requestsPerAddress?: RateProps;
-  /** Operations over AMQP that use one shared access policy. Default: `rate` 1000, `burst` 2000. */
+  /** Authorization checks of one policy: of requests, links, and groups of messages. Default: `rate` 1000, `burst` 2000. */
   readonly operationsPerRule?: RateProps;
 }
 
@@ -71,6 +72,7 @@ export interface AmqpProps {
   readonly cpu?: 256 | 512 | 1024 | 2048;
   /** The memory of a task, MB, a size that Fargate has for `cpu`. Default: 512. */
   readonly memoryMb?: number;
+  /** Limits of one task for the clients behind one address, and for those that use one policy. */
   readonly limits?: AmqpLimitsProps;
 }
 
@@ -101,7 +103,9 @@ export interface BrokerProps {
   readonly pointInTimeRecovery?: boolean;
   /** Days that logs are kept, a number that CloudWatch Logs knows; 9999 = for ever. Default: 30. */
   readonly logRetentionDays?: number;
+  /** The memory of each function, MB. */
   readonly memoryMb?: FunctionMemoryProps;
+  /** Reserved concurrent executions by function, which are also its maximum. Default: none. */
   readonly reservedConcurrency?: FunctionConcurrencyProps;
   /**
    * The longest that a receive waits for a message in a function, ms, from 0 to 20,000. A client that asks again at

@@ -161,10 +161,12 @@ function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
   const namespace = Names.uniqueResourceName(broker, {
     maxLength: NAMESPACE_LENGTH_MAX,
     separator: '-',
+    allowedSpecialCharacters: '-',
   });
   const settings = readBrokerSettings(props, { path, namespace });
   const { account, region } = Stack.of(broker);
-  if (settings.amqp?.vpcId !== undefined && Token.isUnresolved([account, region])) {
+  const isAnywhere = Token.isUnresolved(account) || Token.isUnresolved(region);
+  if (settings.amqp?.vpcId !== undefined && isAnywhere) {
     throw new SettingsError([
       `${path}: amqp.vpcId is looked up in your AWS account, but the stack has no account or no region: add env with both to the properties of the stack, or leave amqp.vpcId out.`,
     ]);
