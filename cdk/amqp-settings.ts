@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
-import { rate, section, text, whole } from './setting-values.ts';
+import { rate, reference, section, text, whole } from './setting-values.ts';
 
 /** The task sizes of Fargate: for each number of CPU units, the memory range in MB and its step. */
 const SIZES = {
@@ -27,16 +27,16 @@ const limits = section({
  */
 export const amqpSettings = section({
   /** Clients require TLS and a name that the certificate covers. */
-  certificateArn: text(
+  certificateArn: reference(
     /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
     'the ARN of a certificate in ACM, such as arn:aws:acm:eu-west-1:111122223333:certificate/1a2b',
   ),
-  domainName: text(
+  domainName: reference(
     /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/,
     'the lower-case name that the certificate is for, such as bus.example.com',
   ),
   /** The hosted zone in which the deployment creates the DNS record; absent = you create it. */
-  hostedZoneId: text(
+  hostedZoneId: reference(
     /^Z[A-Z0-9]+$/,
     'the id of a hosted zone in Route 53, such as Z0123456789ABC',
   ).optional(),

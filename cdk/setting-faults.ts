@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { correction, listed, shown } from '../shared/domain/fault-words.ts';
 
 /** Invalid settings. The message has one line with a sentence for each fault. */
@@ -12,16 +12,21 @@ export class SettingsError extends Error {
   }
 }
 
-/** The origin of checked settings. */
+/** The origin of checked settings, as a sentence names it. */
 export interface SettingsSource {
-  readonly stage: string;
-  /** Where to change a setting, by its top-level name. */
-  readonly placeOf: (setting: string) => string;
+  /** What each sentence begins with. */
+  readonly prefix: string;
+  /** What the settings belong to, such as `stage 'dev'`. */
+  readonly owner: string;
+  /** What follows the name of a setting, such as ` of stage 'dev'`; empty where the prefix says it. */
+  readonly ofOwner: string;
+  /** Where to change a setting, by its top-level name; absent = where the owner is made, which the user knows. */
+  readonly placeOf?: (setting: string) => string;
 }
 
 /**
- * One sentence for each issue: the setting and stage, its value, what is allowed, and where to change it. `schema` =
- * the schema that found the issues, whose errors say what is allowed and were made with `reportInput`.
+ * One sentence for each issue: the setting and its owner, its value, what is allowed, and where to change it. `schema`
+ * = the schema that found the issues, whose errors say what is allowed and were made with `reportInput`.
  */
 export function faultsOf(
   schema: z.ZodType,
@@ -35,25 +40,29 @@ export function faultsOf(
   );
 }
 
-function wrongSetting(issue: z.core.$ZodIssue, { stage, placeOf }: SettingsSource): string {
-  const name = issue.path.join('.');
-  const place = placeOf(String(issue.path[0]));
-  return issue.input === undefined
-    ? `${name} of stage '${stage}' is missing, but must be ${issue.message}: set it in ${place}.`
-    : `${name} of stage '${stage}' is ${shown(issue.input)}, but must be ${issue.message}: change it in ${place}.`;
+function wrongSetting(
+  { path, input, message }: z.core.$ZodIssue,
+  { prefix, ofOwner, placeOf }: SettingsSource,
+): string {
+  const name = `${prefix}${path.join('.')}${ofOwner}`;
+  const place = placeOf?.(String(path[0]));
+  const change = (verb: string) => (place === undefined ? '' : `: ${verb} it in ${place}`);
+  return input === undefined
+    ? `${name} is missing, but must be ${message}${change('set')}.`
+    : `${name} is ${shown(input)}, but must be ${message}${change('change')}.`;
 }
 
 function unknownSetting(
   schema: z.ZodType,
   path: readonly PropertyKey[],
   key: string,
-  { stage, placeOf }: SettingsSource,
+  { prefix, owner, ofOwner, placeOf }: SettingsSource,
 ): string {
-  const name = [...path, key].join('.');
+  const name = `${prefix}${[...path, key].join('.')}`;
   const known = namesAt(schema, path);
-  const owner = path.length === 0 ? `stage '${stage}'` : `${path.join('.')} of stage '${stage}'`;
-  const place = placeOf(String(path[0] ?? key));
-  return `${name} is not a setting of ${owner}, which may have ${listed(known, 'and')}: ${correction(key, known)} in ${place}.`;
+  const group = path.length === 0 ? owner : `${path.join('.')}${ofOwner}`;
+  const place = placeOf === undefined ? '' : ` in ${placeOf(String(path[0] ?? key))}`;
+  return `${name} is not a setting of ${group}, which may have ${listed(known, 'and')}: ${correction(key, known)}${place}.`;
 }
 
 /** The names of the settings at a path. */

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import { Token } from 'aws-cdk-lib';
+import * as z from 'zod';
 import { listed } from '../shared/domain/fault-words.ts';
 
 /**
@@ -29,6 +30,13 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
 /** A text of a certain form; `words` describe it. */
 export function text(pattern: RegExp, words: string) {
   return z.string(words).regex(pattern, words);
+}
+
+/** A text of a certain form that names another resource, or a token, which deployment replaces. */
+export function reference(pattern: RegExp, words: string) {
+  return z
+    .string(words)
+    .refine((value) => Token.isUnresolved(value) || pattern.test(value), { error: words });
 }
 
 /** A group of settings; unknown names are refused. */

@@ -1,14 +1,17 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { bundle, bundleGateway } from '../cdk/constructs/bundle.ts';
+import { FUNCTION_NAMES } from '../cdk/functions.ts';
 import { lockedEngines } from './locked-engines.ts';
 import { noticesOf } from './notices.ts';
 import { writeTypes } from './types.ts';
 
 /**
  * `npm run build`, which `npm pack` runs first: makes `dist/`, the whole content of the package. All packages that
- * the code uses are bundled, so that an install brings no others. Not minified, so that stack traces can be read.
+ * the code uses are bundled, so that an install brings no others. Not minified, so that stack traces can be read, but
+ * for the functions and the gateway, which are those that this repository deploys.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -20,6 +23,7 @@ const COMMON_JS = join(DIST, 'cjs');
 const PUBLIC = {
   index: 'package/index.ts',
   testing: 'local/testing/testing.ts',
+  cdk: 'cdk/index.ts',
 } as const;
 /** The entry points that run as processes. */
 const PROGRAMS = {
@@ -39,10 +43,18 @@ const OPTIONS = {
   platform: 'node',
   target: 'node20',
   sourcemap: 'linked',
+  // The sources would take as much room as everything else; lines of stack traces do without them.
+  sourcesContent: false,
   // The SDK's ES modules can be tree-shaken, its CommonJS ones cannot.
   mainFields: ['module', 'main'],
-  // Native code for one platform; without it msgpackr uses JavaScript.
-  external: ['msgpackr-extract'],
+  external: [
+    // Native code for one platform; without it msgpackr uses JavaScript.
+    'msgpackr-extract',
+    // Constructs fit together only if all stacks of an app use one copy of these.
+    'aws-cdk-lib',
+    'constructs',
+  ],
+  plugins: [codeIsPrebuilt()],
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
@@ -59,7 +71,7 @@ async function main(): Promise<void> {
     join(DIST, 'engine-supervisor.mjs'),
   );
   writeEngines();
-  const inputs = bundles.flatMap(({ inputs }) => Object.keys(inputs));
+  const inputs = [...bundles.flatMap(({ inputs }) => Object.keys(inputs)), ...buildDeployed()];
   writeFileSync(join(DIST, 'THIRD-PARTY-NOTICES.txt'), noticesOf(ROOT, inputs));
 }
 
@@ -88,6 +100,23 @@ async function buildCommonJs(): Promise<Metafile> {
   });
   writeFileSync(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n');
   return metafile;
+}
+
+/** Bundles what `dynabus/cdk` deploys. Returns the source files. */
+function buildDeployed(): readonly string[] {
+  const functions = FUNCTION_NAMES.flatMap((name) => bundle(name, join(DIST, 'functions', name)));
+  return [...functions, ...bundleGateway(join(DIST, 'gateway'))];
+}
+
+/** The constructs find their code in the package, and do not bundle it from source. */
+function codeIsPrebuilt(): Plugin {
+  return {
+    name: 'code-is-prebuilt',
+    setup({ onResolve }) {
+      const path = join(ROOT, 'package/prebuilt-code.ts');
+      onResolve({ filter: /\/function-code\.ts$/ }, () => ({ path }));
+    },
+  };
 }
 
 /** Writes what `npm ci` needs to install the engines on first use: the manifest, and a lock file with hashes. */

@@ -13,7 +13,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import type { StageSettings } from '../settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import type { BrokerEndpoint } from './endpoint.ts';
@@ -26,7 +26,7 @@ export interface AlarmsProps {
   readonly functions: Readonly<Record<string, BrokerFunction>>;
   readonly sweep: BrokerFunction;
   readonly tables: BrokerTables;
-  readonly settings: StageSettings;
+  readonly settings: BrokerSettings;
 }
 
 const MINUTES = 5;
@@ -172,7 +172,7 @@ export class Alarms extends Construct {
 export function raiseAlarm(
   scope: Construct,
   id: string,
-  { alarmTopicArn }: Pick<StageSettings, 'alarmTopicArn'>,
+  { alarmTopicArn }: Pick<BrokerSettings, 'alarmTopicArn'>,
   props: AlarmProps,
 ): void {
   const alarm = new Alarm(scope, id, props);

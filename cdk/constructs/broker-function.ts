@@ -3,7 +3,6 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
-  Code,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
@@ -13,10 +12,10 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { VARIABLES } from '../../shared/app/variables.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import { type FunctionName, TABLE_RIGHTS } from '../functions.ts';
-import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
-import { bundle, bundledHere, functionFolder } from './bundle.ts';
+import { functionCode } from './function-code.ts';
 
 /** The properties of one function. */
 export interface BrokerFunctionProps {
@@ -24,7 +23,7 @@ export interface BrokerFunctionProps {
   readonly description: string;
   readonly timeout: Duration;
   readonly tables: BrokerTables;
-  readonly settings: StageSettings;
+  readonly settings: BrokerSettings;
   /** Environment variables in addition to the table names. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -33,7 +32,7 @@ const SYSTEM_LOG_LEVELS = {
   warn: SystemLogLevel.WARN,
   info: SystemLogLevel.INFO,
   debug: SystemLogLevel.DEBUG,
-} as const satisfies Record<StageSettings['platformLogs'], SystemLogLevel>;
+} as const satisfies Record<BrokerSettings['platformLogs'], SystemLogLevel>;
 
 /** A Lambda function with bundled code, log retention and an explicit list of rights. */
 export class BrokerFunction extends LambdaFunction {
@@ -49,10 +48,7 @@ export class BrokerFunction extends LambdaFunction {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
-      code: Code.fromAsset(
-        functionFolder(name),
-        bundledHere((outputDirectory) => bundle(name, outputDirectory)),
-      ),
+      code: functionCode(name),
       memorySize: memoryMb,
       timeout: props.timeout,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
@@ -86,7 +82,7 @@ export class BrokerFunction extends LambdaFunction {
 /** The memory of a function whose work no client waits for, MB. */
 const DECLARE_MEMORY_MB = 512;
 
-function sizeOf(name: FunctionName, { memoryMb, reservedConcurrency }: StageSettings) {
+function sizeOf(name: FunctionName, { memoryMb, reservedConcurrency }: BrokerSettings) {
   if (name === 'declare') return { memoryMb: DECLARE_MEMORY_MB, reserved: undefined };
   return { memoryMb: memoryMb[name], reserved: reservedConcurrency[name] };
 }

@@ -1,6 +1,5 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { AssetHashType, type AssetOptions, DockerImage } from 'aws-cdk-lib';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { FunctionName } from '../functions.ts';
 
@@ -10,23 +9,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /**
  * Bundles one function into `index.js`: minified, and with the AWS SDK, because the tree-shaken SDK loads faster than
  * the runtime's copy. Without a source map, which would be read at every cold start.
+ *
+ * Returns the source files that it contains, as paths from the top of the repository.
  */
-export function bundle(name: FunctionName, outputDirectory: string): void {
-  buildSync({
-    ...OPTIONS,
-    entryPoints: [handlerPath(name)],
-    outfile: `${outputDirectory}/index.js`,
-  });
+export function bundle(name: FunctionName, outputDirectory: string): readonly string[] {
+  return bundleEntry(`${functionFolder(name)}/handler.ts`, outputDirectory);
 }
 
-/** Writes the build context of the gateway's image: its process as `index.js`, and the Dockerfile. */
-export function bundleGateway(outputDirectory: string): void {
-  buildSync({
-    ...OPTIONS,
-    entryPoints: [`${GATEWAY_FOLDER}/main.ts`],
-    outfile: `${outputDirectory}/index.js`,
-  });
+/**
+ * Writes the build context of the gateway's image: its process as `index.js`, and the Dockerfile. Returns the source
+ * files that the process contains.
+ */
+export function bundleGateway(outputDirectory: string): readonly string[] {
+  const inputs = bundleEntry(`${GATEWAY_FOLDER}/main.ts`, outputDirectory);
   copyFileSync(`${GATEWAY_FOLDER}/Dockerfile`, `${outputDirectory}/Dockerfile`);
+  return inputs;
 }
 
 /** The folder whose code a container runs. */
@@ -37,25 +34,10 @@ export function functionFolder(name: FunctionName): string {
   return `${ROOT}lambdas/${name}`;
 }
 
-function handlerPath(name: FunctionName): string {
-  return `${functionFolder(name)}/handler.ts`;
-}
-
-/** Asset options that make CDK bundle with this repository's esbuild, without Docker or network. */
-export function bundledHere(run: (outputDirectory: string) => void): AssetOptions {
-  return {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // Never run: `local` always succeeds or throws.
-      image: DockerImage.fromRegistry('scratch'),
-      local: {
-        tryBundle: (outputDirectory) => {
-          run(outputDirectory);
-          return true;
-        },
-      },
-    },
-  };
+function bundleEntry(entry: string, outputDirectory: string): readonly string[] {
+  const outfile = `${outputDirectory}/index.js`;
+  const { metafile } = buildSync({ ...OPTIONS, entryPoints: [entry], outfile });
+  return Object.keys(metafile.inputs);
 }
 
 const OPTIONS = {
@@ -71,4 +53,6 @@ const OPTIONS = {
   external: ['msgpackr-extract'],
   legalComments: 'none',
   logLevel: 'warning',
+  absWorkingDir: ROOT,
+  metafile: true,
 } as const satisfies BuildOptions;

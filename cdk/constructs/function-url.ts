@@ -1,7 +1,7 @@
 import { Fn } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
-import type { StageSettings } from '../settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerEndpoint } from './endpoint.ts';
 
@@ -16,7 +16,7 @@ export class BrokerUrl implements BrokerEndpoint {
   readonly accessLog = undefined;
   readonly #handler: BrokerFunction;
 
-  constructor(handler: BrokerFunction, { access }: Pick<StageSettings, 'access'>) {
+  constructor(handler: BrokerFunction, { access }: Pick<BrokerSettings, 'access'>) {
     const { url } = handler.addFunctionUrl({
       authType: access === 'iam' ? FunctionUrlAuthType.AWS_IAM : FunctionUrlAuthType.NONE,
     });

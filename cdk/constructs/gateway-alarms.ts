@@ -4,7 +4,7 @@ import type { FargateService } from 'aws-cdk-lib/aws-ecs';
 import type { NetworkTargetGroup } from 'aws-cdk-lib/aws-elasticloadbalancingv2';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { StageSettings } from '../settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import { ONCE, raiseAlarm } from './alarms.ts';
 import { countedLines, OWN_FAULTS } from './log-counts.ts';
 
@@ -13,7 +13,7 @@ export interface GatewayAlarmsProps {
   readonly service: FargateService;
   readonly targets: NetworkTargetGroup;
   readonly logGroup: LogGroup;
-  readonly settings: StageSettings;
+  readonly settings: BrokerSettings;
 }
 
 const MEMORY_PERCENT_MAX = 90;

@@ -1,4 +1,4 @@
-import { AssetStaging, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { DockerImageAsset, Platform } from 'aws-cdk-lib/aws-ecr-assets';
 import {
   AwsLogDriverMode,
@@ -18,16 +18,16 @@ import { DRAIN_NOTICE_MS, GATEWAY_VARIABLES, STOP_MS_MAX } from '../../gateway/v
 import { VARIABLES } from '../../shared/app/variables.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AmqpSettings } from '../amqp-settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import { GATEWAY_RIGHTS } from '../functions.ts';
-import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
-import { bundledHere, bundleGateway, GATEWAY_FOLDER } from './bundle.ts';
+import { gatewayContext } from './function-code.ts';
 
 /** The properties of a task: what it serves and its size. */
 export interface GatewayTaskProps {
   readonly tables: BrokerTables;
   readonly rootKey: Secret;
-  readonly settings: StageSettings;
+  readonly settings: BrokerSettings;
   readonly amqp: AmqpSettings;
 }
 
@@ -97,7 +97,7 @@ export class GatewayTask extends FargateTaskDefinition {
 }
 
 function limitVariables(
-  { throttle }: StageSettings,
+  { throttle }: BrokerSettings,
   { limits, connectionsPerTask }: AmqpSettings,
 ): Record<string, string> {
   const text = ({ rate, burst }: typeof throttle) => `${rate}/${burst}`;
@@ -120,14 +120,9 @@ function linux(scope: Construct): LinuxParameters {
   return parameters;
 }
 
-/** Bundled at synthesis like the functions; a deployment builds the image with Docker. */
 function image(scope: Construct): DockerImageAsset {
-  const { absoluteStagedPath } = new AssetStaging(scope, 'Code', {
-    sourcePath: GATEWAY_FOLDER,
-    ...bundledHere(bundleGateway),
-  });
   return new DockerImageAsset(scope, 'Image', {
-    directory: absoluteStagedPath,
+    directory: gatewayContext(scope),
     platform: Platform.LINUX_ARM64,
   });
 }

@@ -14,14 +14,14 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ROUTES } from '../../lambdas/http/routing/route-table.ts';
 import { apiGatewayRoutes } from '../api-gateway-routes.ts';
-import type { StageSettings } from '../settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerEndpoint } from './endpoint.ts';
 
 /** The properties of the API. */
 export interface BrokerApiProps {
   readonly functions: Readonly<Record<'send' | 'receive' | 'settle' | 'manage', BrokerFunction>>;
-  readonly settings: StageSettings;
+  readonly settings: BrokerSettings;
 }
 
 /**
@@ -99,7 +99,7 @@ const LOGGED = {
   integrationError: '$context.integrationErrorMessage',
 } as const;
 
-function accessLog(scope: Construct, { logRetentionDays }: StageSettings): LogGroup {
+function accessLog(scope: Construct, { logRetentionDays }: BrokerSettings): LogGroup {
   return new LogGroup(scope, 'AccessLog', {
     retention: logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,

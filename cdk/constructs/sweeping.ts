@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import type { Construct } from 'constructs';
-import type { StageSettings } from '../settings.ts';
+import type { BrokerSettings } from '../broker-settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 
 /** How long a sweep may take: less than the time between two, so that they do not overlap. */
@@ -19,7 +19,7 @@ const EVENT_AGE_MAX = Duration.minutes(1);
 export function scheduleSweep(
   scope: Construct,
   sweep: BrokerFunction,
-  settings: StageSettings,
+  settings: BrokerSettings,
 ): void {
   sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: EVENT_AGE_MAX });
   new Rule(scope, 'SweepSchedule', {

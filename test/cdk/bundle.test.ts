@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -14,8 +13,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { bundle, bundleGateway, GATEWAY_FOLDER } from '../../cdk/constructs/bundle.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../cdk/functions.ts';
-import { VARIABLES } from '../../shared/app/variables.ts';
 import { isMore } from '../runner/more.ts';
+import { loadMs } from './load-bundle.ts';
 
 /** What handles messages must start at once; management may take a moment longer. */
 const BUNDLE_BYTES_MAX = {
@@ -53,7 +52,9 @@ for (const name of FUNCTION_NAMES) {
   test(`${name} is small enough to start quickly, and starts`, (t) => {
     const file = bundleOf(name);
     const { size } = statSync(file);
-    t.diagnostic(`${name}: ${Math.round(size / 1000)} KB, loads in ${loadMs(file).toFixed()} ms`);
+    t.diagnostic(
+      `${name}: ${Math.round(size / 1000)} KB, loads in ${loadMs(file, LOADS).toFixed()} ms`,
+    );
     assert.ok(size <= BUNDLE_BYTES_MAX[name], `${size} bytes`);
   });
 }
@@ -83,29 +84,3 @@ test('the base image of the gateway is pinned: by a full version of Node and Alp
     /^FROM (?:[\w.]+\/docker\/library\/)?node:24\.\d+\.\d+-alpine3\.\d+@sha256:[\da-f]{64}$/,
   );
 });
-
-/** The time a new process takes to load the bundle; the best of a few, the rest is the machine. */
-function loadMs(file: string): number {
-  const script = `
-    const before = performance.now();
-    const { handler } = require(${JSON.stringify(file)});
-    if (typeof handler !== 'function') throw new Error('no handler');
-    process.stdout.write(String(performance.now() - before));`;
-  const times = Array.from({ length: LOADS }, () =>
-    Number(
-      execFileSync(process.execPath, ['--eval', script], { encoding: 'utf8', env: ENVIRONMENT }),
-    ),
-  );
-  return Math.min(...times);
-}
-
-/** As deployment would set it: a function without its settings does not start. */
-const ENVIRONMENT = {
-  ...process.env,
-  ...Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1'])),
-  [VARIABLES.access]: 'sas',
-  [VARIABLES.tier]: 'Standard',
-  [VARIABLES.endpoint]: 'apiGateway',
-  AWS_REGION: 'eu-central-1',
-  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
-};

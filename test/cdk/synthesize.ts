@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { App } from 'aws-cdk-lib';
+import { App, Stack, type StackProps } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import type { BrokerProps } from '../../cdk/broker-props.ts';
+import { Broker } from '../../cdk/constructs/broker.ts';
 import { SettingsError } from '../../cdk/setting-faults.ts';
 import { readStageSettings } from '../../cdk/settings.ts';
 import { BrokerStack } from '../../cdk/stacks/broker-stack.ts';
@@ -22,13 +24,26 @@ export function synthesize(stage: Readonly<Record<string, unknown>> = {}): Templ
   const key = JSON.stringify(stage);
   const known = templates.get(key);
   if (known !== undefined) return known;
-  const app = new App({
+  const template = Template.fromStack(new BrokerStack(app(), 'Broker', settingsOf(stage)));
+  templates.set(key, template);
+  return template;
+}
+
+function app(): App {
+  return new App({
     context: { 'aws:cdk:bundling-stacks': [] },
     builtinCloudFormationValidation: false,
   });
-  const template = Template.fromStack(new BrokerStack(app, 'Broker', settingsOf(stage)));
-  templates.set(key, template);
-  return template;
+}
+
+/** A stack with a broker in it, as other people write it. Code is not bundled, and rules are not checked, as above. */
+export function brokerOf(props: BrokerProps = {}, stackProps: StackProps = {}): Broker {
+  return new Broker(stackOf(stackProps), 'Bus', props);
+}
+
+/** An empty stack of another app. */
+export function stackOf(props: StackProps = {}): Stack {
+  return new Stack(app(), 'Shop', props);
 }
 
 export function settingsOf(stage: Readonly<Record<string, unknown>>) {

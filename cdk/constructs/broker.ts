@@ -1,0 +1,200 @@
+import { Duration, Names, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { INetworkLoadBalancer } from 'aws-cdk-lib/aws-elasticloadbalancingv2';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { VARIABLES } from '../../shared/app/variables.ts';
+import type { BrokerProps } from '../broker-props.ts';
+import { type BrokerSettings, readBrokerSettings } from '../broker-settings.ts';
+import { SettingsError } from '../setting-faults.ts';
+import { Alarms } from './alarms.ts';
+import { AmqpGateway } from './amqp-gateway.ts';
+import { BrokerFunction } from './broker-function.ts';
+import { type BrokerAttributes, grantManage, type IBroker, ImportedBroker } from './broker-ref.ts';
+import { BrokerTables } from './broker-tables.ts';
+import { BrokerUrl } from './function-url.ts';
+import { BrokerApi } from './http-api.ts';
+import { SWEEP_TIMEOUT, scheduleSweep } from './sweeping.ts';
+
+/**
+ * API Gateway times out after 30 s; a function that ran longer would cost money without an answer. Behind a function
+ * URL it is the same, so that an operation may take as long with either.
+ */
+const HTTP_TIMEOUT = Duration.seconds(29);
+
+const NAMESPACE_LENGTH_MAX = 50;
+
+/** An id that stands in the name of a parameter as it is. */
+const PLAIN_ID = /^[\w.-]+$/;
+
+/**
+ * A complete broker with one namespace: tables, functions, endpoint, sweep, alarms, and with `amqp` the AMQP gateway.
+ * Throws an Error with a sentence for each wrong setting.
+ */
+export class Broker extends Construct implements IBroker {
+  readonly namespace: string;
+  readonly tier: BrokerAttributes['tier'];
+  readonly access: BrokerAttributes['access'];
+  readonly endpointType: BrokerAttributes['endpointType'];
+  readonly url: string;
+  readonly invokeArn: string;
+  readonly keepData: boolean;
+  readonly parameterPrefix: string;
+  /** The secret with the key of `RootManageSharedAccessKey`; absent under `iam` access, which has no keys. */
+  readonly rootKey?: ISecret;
+  /** The table of entities. */
+  readonly entitiesTable: ITable;
+  /** The table of messages. */
+  readonly messagesTable: ITable;
+  /** Both tables. */
+  readonly tables: readonly ITable[];
+  /** The load balancer of the AMQP gateway; absent without `amqp`. */
+  readonly amqpLoadBalancer?: INetworkLoadBalancer;
+  readonly #settings: BrokerSettings;
+  readonly #tables: BrokerTables;
+
+  /** A broker that another app, or another stage of this one, deploys. */
+  static fromBrokerAttributes(scope: Construct, id: string, attributes: BrokerAttributes): IBroker {
+    return new ImportedBroker(scope, id, attributes);
+  }
+
+  constructor(scope: Construct, id: string, props: BrokerProps = {}) {
+    super(scope, id);
+    const settings = settingsOf(this, props);
+    this.#settings = settings;
+    this.namespace = settings.namespace;
+    this.tier = settings.tier;
+    this.access = settings.access;
+    this.endpointType = settings.endpoint;
+    this.keepData = settings.keepData;
+    this.parameterPrefix = parameterPrefix(this);
+
+    this.#tables = new BrokerTables(this, 'Tables', settings);
+    this.entitiesTable = this.#tables.entities as ITable;
+    this.messagesTable = this.#tables.messages as ITable;
+    this.tables = [this.entitiesTable, this.messagesTable];
+    const rootKey = settings.access === 'sas' ? createRootKey(this, settings) : undefined;
+    if (rootKey !== undefined) this.rootKey = rootKey as ISecret;
+
+    const { functions, endpoint } =
+      settings.endpoint === 'functionUrl' ? this.#functionUrl() : this.#httpApi();
+    this.url = endpoint.url;
+    this.invokeArn = endpoint.invokeArn;
+    const sweep = this.#sweep();
+    const tables = this.#tables;
+    new Alarms(this, 'Alarms', { endpoint, functions, sweep, tables, settings });
+    const { amqp } = settings;
+    // It costs money while idle.
+    if (amqp !== undefined && rootKey !== undefined) {
+      const gateway = new AmqpGateway(this, 'Amqp', { tables, rootKey, settings, amqp });
+      this.amqpLoadBalancer = gateway.loadBalancer as INetworkLoadBalancer;
+    }
+  }
+
+  grantManage(grantee: IGrantable): Grant {
+    return grantManage(this, grantee);
+  }
+
+  /** An HTTP API in front of four functions. */
+  #httpApi() {
+    const functions = {
+      send: this.#httpFunction('send', 'Send', 'Sends messages to one-segment entities'),
+      receive: this.#httpFunction('receive', 'Receive', 'Receives from one-segment entities'),
+      settle: this.#httpFunction('settle', 'Settle', 'Settles messages of one-segment entities'),
+      manage: this.#httpFunction('manage', 'Manage', 'Management, and all paths without a route'),
+    };
+    const endpoint = new BrokerApi(this, 'Http', { functions, settings: this.#settings });
+    return { functions, endpoint };
+  }
+
+  /** A function URL of one function. */
+  #functionUrl() {
+    const manage = this.#httpFunction('manage', 'Manage', 'All requests of clients');
+    const endpoint = new BrokerUrl(manage, this.#settings);
+    return { functions: { manage }, endpoint };
+  }
+
+  #httpFunction(
+    name: 'send' | 'receive' | 'settle' | 'manage',
+    id: string,
+    description: string,
+  ): BrokerFunction {
+    const handler = new BrokerFunction(this, id, {
+      name,
+      description,
+      timeout: HTTP_TIMEOUT,
+      tables: this.#tables,
+      settings: this.#settings,
+      environment: {
+        [VARIABLES.namespace]: this.namespace,
+        [VARIABLES.tier]: this.tier,
+        ...(this.endpointType === 'functionUrl' && { [VARIABLES.endpoint]: 'functionUrl' }),
+        ...(this.rootKey === undefined
+          ? { [VARIABLES.access]: 'iam' }
+          : { [VARIABLES.rootKeySecret]: this.rootKey.secretArn }),
+        [VARIABLES.receiveWaitMsMax]: String(this.#settings.receiveWaitMsMax),
+      },
+    });
+    if (this.rootKey !== undefined) {
+      handler.allow(['secretsmanager:GetSecretValue'], this.rootKey.secretArn);
+    }
+    return handler;
+  }
+
+  #sweep(): BrokerFunction {
+    const sweep = new BrokerFunction(this, 'Sweep', {
+      name: 'sweep',
+      description: 'The sweep: due messages, dead letters, forwards, idle entities, leftovers',
+      timeout: SWEEP_TIMEOUT,
+      tables: this.#tables,
+      settings: this.#settings,
+      environment: { [VARIABLES.namespace]: this.namespace },
+    });
+    scheduleSweep(this, sweep, this.#settings);
+    return sweep;
+  }
+}
+
+function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
+  const { path } = broker.node;
+  const namespace = Names.uniqueResourceName(broker, {
+    maxLength: NAMESPACE_LENGTH_MAX,
+    separator: '-',
+    allowedSpecialCharacters: '-',
+  });
+  const settings = readBrokerSettings(props, { path, namespace });
+  const { account, region } = Stack.of(broker);
+  const isAnywhere = Token.isUnresolved(account) || Token.isUnresolved(region);
+  if (settings.amqp?.vpcId !== undefined && isAnywhere) {
+    throw new SettingsError([
+      `${path}: amqp.vpcId is looked up in your AWS account, but the stack has no account or no region: add env with both to the properties of the stack, or leave amqp.vpcId out.`,
+    ]);
+  }
+  return settings;
+}
+
+/** Names of stacks are unique in an account and region. A nested stack has a name at deployment only. */
+function parameterPrefix(broker: Broker): string {
+  const { stackName } = outermost(Stack.of(broker));
+  const { id, scope } = broker.node;
+  const isOfStack = Stack.isStack(scope) && scope.stackName === stackName;
+  const name = isOfStack && PLAIN_ID.test(id) ? id : Names.uniqueId(broker);
+  return `/dynabus/${stackName}/${name}`;
+}
+
+function outermost(stack: Stack): Stack {
+  return stack.nestedStackParent === undefined ? stack : outermost(stack.nestedStackParent);
+}
+
+/**
+ * The key of RootManageSharedAccessKey, generated at deployment. As long as the service's own keys; letters and digits
+ * only, so that it needs no quoting in connection strings and shells.
+ */
+function createRootKey(scope: Construct, { namespace, keepData }: BrokerSettings): Secret {
+  return new Secret(scope, 'RootKey', {
+    description: `Key of RootManageSharedAccessKey in ${namespace}`,
+    generateSecretString: { passwordLength: 44, excludePunctuation: true },
+    removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+  });
+}
