@@ -25,6 +25,13 @@ export interface BrokerAttributes {
    * `/dynabus/<name of the stack>/<id of the broker in the stack>`.
    */
   readonly parameterPrefix: string;
+  /**
+   * What custom resources of entities name as their ServiceToken: the ARN of the function that makes them. Whoever may
+   * invoke it manages the whole namespace.
+   */
+  readonly entityServiceToken: string;
+  /** The name of the AMQP gateway, which connection strings then name; absent without a gateway. */
+  readonly amqpDomainName?: string;
   /** The ARN of the secret with the root key; absent under `iam` access, which has no keys. */
   readonly rootKeySecretArn?: string;
 }
@@ -51,6 +58,8 @@ export class ImportedBroker extends Construct implements IBroker {
   readonly invokeArn: string;
   readonly keepData: boolean;
   readonly parameterPrefix: string;
+  readonly entityServiceToken: string;
+  readonly amqpDomainName?: string;
   readonly rootKey?: ISecret;
 
   constructor(scope: Construct, id: string, attributes: BrokerAttributes) {
@@ -63,6 +72,8 @@ export class ImportedBroker extends Construct implements IBroker {
     this.invokeArn = attributes.invokeArn;
     this.keepData = attributes.keepData;
     this.parameterPrefix = attributes.parameterPrefix;
+    this.entityServiceToken = attributes.entityServiceToken;
+    if (attributes.amqpDomainName !== undefined) this.amqpDomainName = attributes.amqpDomainName;
     const { rootKeySecretArn } = attributes;
     if (rootKeySecretArn !== undefined) {
       this.rootKey = Secret.fromSecretCompleteArn(this, 'RootKey', rootKeySecretArn);

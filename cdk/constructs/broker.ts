@@ -23,6 +23,9 @@ import { SWEEP_TIMEOUT, scheduleSweep } from './sweeping.ts';
  */
 const HTTP_TIMEOUT = Duration.seconds(29);
 
+/** Far longer than an event takes. Lambda tries an event that did not end twice more, CloudFormation waits for it. */
+const DECLARE_TIMEOUT = Duration.minutes(1);
+
 const NAMESPACE_LENGTH_MAX = 50;
 
 /** An id that stands in the name of a parameter as it is. */
@@ -41,6 +44,8 @@ export class Broker extends Construct implements IBroker {
   readonly invokeArn: string;
   readonly keepData: boolean;
   readonly parameterPrefix: string;
+  readonly entityServiceToken: string;
+  readonly amqpDomainName?: string;
   /** The secret with the key of `RootManageSharedAccessKey`; absent under `iam` access, which has no keys. */
   readonly rootKey?: ISecret;
   /** The table of entities. */
@@ -81,6 +86,7 @@ export class Broker extends Construct implements IBroker {
       settings.endpoint === 'functionUrl' ? this.#functionUrl() : this.#httpApi();
     this.url = endpoint.url;
     this.invokeArn = endpoint.invokeArn;
+    this.entityServiceToken = this.#declare().functionArn;
     const sweep = this.#sweep();
     const tables = this.#tables;
     new Alarms(this, 'Alarms', { endpoint, functions, sweep, tables, settings });
@@ -89,6 +95,7 @@ export class Broker extends Construct implements IBroker {
     if (amqp !== undefined && rootKey !== undefined) {
       const gateway = new AmqpGateway(this, 'Amqp', { tables, rootKey, settings, amqp });
       this.amqpLoadBalancer = gateway.loadBalancer as INetworkLoadBalancer;
+      this.amqpDomainName = amqp.domainName;
     }
   }
 
@@ -140,6 +147,29 @@ export class Broker extends Construct implements IBroker {
       handler.allow(['secretsmanager:GetSecretValue'], this.rootKey.secretArn);
     }
     return handler;
+  }
+
+  /** The function behind the custom resources of entities and their authorization rules. */
+  #declare(): BrokerFunction {
+    const declare = new BrokerFunction(this, 'Declare', {
+      name: 'declare',
+      description: 'Entities and authorization rules that stacks declare',
+      timeout: DECLARE_TIMEOUT,
+      tables: this.#tables,
+      settings: this.#settings,
+      environment: {
+        [VARIABLES.namespace]: this.namespace,
+        [VARIABLES.tier]: this.tier,
+        [VARIABLES.parameterPrefix]: this.parameterPrefix,
+      },
+    });
+    const parameters = Stack.of(this).formatArn({
+      service: 'ssm',
+      resource: 'parameter',
+      resourceName: `${this.parameterPrefix.slice(1)}/*`,
+    });
+    declare.allow(['ssm:PutParameter', 'ssm:DeleteParameter'], parameters);
+    return declare;
   }
 
   #sweep(): BrokerFunction {

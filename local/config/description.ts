@@ -3,6 +3,15 @@
  * default of the service. Names of settings are those of the options of `ServiceBusAdministrationClient`.
  */
 
+import type { RuleSettings } from '../../shared/config/rule-description.ts';
+
+export type {
+  CorrelationFilter,
+  Expression,
+  RuleSettings,
+  RuleValue,
+} from '../../shared/config/rule-description.ts';
+
 /** The queues and topics of a namespace, each as a list, or as a record by name. */
 export interface NamespaceDescription {
   /** Queues: `['orders', { name: 'invoices', lockDuration: 'PT30S' }]` or `{ orders: { lockDuration: 'PT30S' } }`. */
@@ -57,9 +66,6 @@ export type Duration =
 
 /** What an entity accepts: `SendDisabled` and `ReceiveDisabled` stop one direction, `Disabled` both. */
 export type EntityStatus = 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled';
-
-/** The value of an application property, or of a parameter of an expression. */
-export type RuleValue = string | number | boolean | Date;
 
 /** The settings that queues, topics and subscriptions have. */
 export interface CommonSettings {
@@ -141,39 +147,6 @@ export interface SubscriptionSettings extends CommonSettings, DeliverySettings {
     | readonly RuleDescription[]
     | Readonly<Record<string, string | RuleSettings>>
     | undefined;
-}
-
-/** The filter and the action of a rule. Without a filter it selects every message. */
-export interface RuleSettings {
-  /** An SQL filter: `priority > 3`. Excludes `correlation`. */
-  readonly sql?: string | Expression | undefined;
-  /** A filter by equal properties. Excludes `sql`. */
-  readonly correlation?: CorrelationFilter | undefined;
-  /** What the rule changes in its copies of messages: `SET x = 1`. */
-  readonly action?: string | Expression | undefined;
-}
-
-/** An SQL expression with the values of its parameters. */
-export interface Expression {
-  /** The text, in which `@name` is a parameter. */
-  readonly expression: string;
-  /** Values by name, without the `@`. */
-  readonly parameters?: Readonly<Record<string, RuleValue>> | undefined;
-}
-
-/** The properties that a message must have, at least one. All must be equal; texts compare with their case. */
-export interface CorrelationFilter {
-  readonly contentType?: string | undefined;
-  readonly correlationId?: string | undefined;
-  readonly messageId?: string | undefined;
-  readonly replyTo?: string | undefined;
-  readonly replyToSessionId?: string | undefined;
-  readonly sessionId?: string | undefined;
-  /** The property that older clients call label. */
-  readonly subject?: string | undefined;
-  readonly to?: string | undefined;
-  /** Application properties. */
-  readonly properties?: Readonly<Record<string, RuleValue>> | undefined;
 }
 
 /** A shared access policy of a queue or topic. */

@@ -14,6 +14,16 @@ const CONDITIONS = {
   to: ['To', 'to'],
 } as const;
 
+/** The conditions of a correlation filter by the names of the short form, from those of the domain. */
+export function correlationNames(
+  system: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const names: Readonly<Record<string, readonly string[]>> = CONDITIONS;
+  return Object.fromEntries(
+    Object.entries(system).map(([field, text]) => [names[field]?.[OURS] ?? field, text]),
+  );
+}
+
 const TYPES = ['Sql', 'Correlation'];
 const FILE = 0;
 const OURS = 1;

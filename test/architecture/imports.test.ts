@@ -100,6 +100,16 @@ const MODULES: readonly Module[] = [
     may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$/,
     packages: /^(node:|esbuild$)/,
   },
+  // Declared entities are checked at synthesis by the rules by which deployment creates them.
+  {
+    files: /^cdk\/entities\//,
+    may: new RegExp(
+      `^cdk/|^shared/(config|domain)/|^shared/broker/management/describe-entity\\.ts$|${SHARED_DATA.source}`,
+    ),
+    packages: /^(aws-cdk-lib|constructs)/,
+  },
+  // The entry of the package names the types of rules.
+  { files: /^cdk\/index\.ts$/, may: /^cdk\/|^shared\/config\/rule-description\.ts$/ },
   {
     files: /^cdk\//,
     may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),

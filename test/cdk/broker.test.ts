@@ -20,6 +20,7 @@ const OTHER = {
   invokeArn: 'arn:aws:execute-api:eu-central-1:111122223333:a1b2c3d4e5/$default',
   keepData: true,
   parameterPrefix: '/dynabus/Other/Bus',
+  entityServiceToken: 'arn:aws:lambda:eu-central-1:111122223333:function:declare',
 } as const;
 
 /** The statements of the policy of a role that may manage the broker. */

@@ -1,0 +1,76 @@
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct, Dependable, type IDependable } from 'constructs';
+import type { IBroker } from '../constructs/broker-ref.ts';
+import type { IEntity, IQueue, ISubscription, ITopic } from './entity-ref.ts';
+import { addEnvironment, grantOn } from './grants.ts';
+
+/** What queues, topics and subscriptions have in common. */
+export abstract class EntityBase extends Construct implements IEntity {
+  readonly broker: IBroker;
+  readonly entityPath: string;
+
+  /** @internal */
+  protected constructor(
+    scope: Construct,
+    id: string,
+    { broker, entityPath }: { readonly broker: IBroker; readonly entityPath: string },
+  ) {
+    super(scope, id);
+    this.broker = broker;
+    this.entityPath = entityPath;
+  }
+
+  addEnvironment(fn: LambdaFunction, prefix?: string): void {
+    addEnvironment(this, fn, prefix);
+  }
+
+  grantManage(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Manage');
+  }
+
+  /** Whoever depends on the entity waits for its resource, not for what others add to it. @internal */
+  protected dependOn(resource: IDependable): void {
+    Dependable.implement(this, {
+      get dependencyRoots() {
+        return Dependable.of(resource).dependencyRoots;
+      },
+    });
+  }
+}
+
+/** A queue of the broker, whether this app declares it or not. */
+export abstract class QueueBase extends EntityBase implements IQueue {
+  abstract readonly queueName: string;
+
+  grantSend(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Send');
+  }
+
+  grantListen(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Listen');
+  }
+}
+
+/** A topic of the broker, whether this app declares it or not. */
+export abstract class TopicBase extends EntityBase implements ITopic {
+  abstract readonly topicName: string;
+
+  grantSend(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Send');
+  }
+
+  grantListen(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Listen');
+  }
+}
+
+/** A subscription of a topic, whether this app declares it or not. */
+export abstract class SubscriptionBase extends EntityBase implements ISubscription {
+  abstract readonly topic: ITopic;
+  abstract readonly subscriptionName: string;
+
+  grantListen(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Listen');
+  }
+}

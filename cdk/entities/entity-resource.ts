@@ -1,0 +1,149 @@
+import { CustomResource, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import {
+  type EntityDescription,
+  SUBSCRIPTION_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import {
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../shared/domain/entities/forwarding-settings.ts';
+import type { IBroker } from '../constructs/broker-ref.ts';
+import { SettingsError } from '../setting-faults.ts';
+import { SERVICE_TIMEOUT } from './authorization-rule.ts';
+import type { DeliveryProps, EntityProps } from './entity-props.ts';
+import type { IQueue, ITopic } from './entity-ref.ts';
+import { isDestination, isTopic } from './find-scope.ts';
+import { readEntity } from './read-props.ts';
+import { noteEntity } from './registry.ts';
+
+/** An entity to declare. */
+export interface DeclaredEntity {
+  readonly kind: EntityDescription['kind'];
+  readonly broker: IBroker;
+  readonly name: string;
+  /** The name of a subscription's topic. */
+  readonly topic?: string;
+  /** The properties that are settings, and those that are not. */
+  readonly props: Readonly<Record<string, unknown>> & EntityProps & DeliveryProps;
+  /** The rules of a subscription, as JSON has them, which constructs may add until synthesis. */
+  readonly rules?: () => Readonly<Record<string, unknown>>;
+}
+
+/** The properties of constructs that are no settings of entities. */
+const NO_SETTINGS = ['removalPolicy', 'adopt', 'broker', 'topic'];
+const FORWARDING = ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const;
+const TYPES = {
+  queue: 'Custom::DynabusQueue',
+  topic: 'Custom::DynabusTopic',
+  subscription: 'Custom::DynabusSubscription',
+} as const;
+
+/**
+ * Checks a declared entity and creates its resource, which deployment makes after the destinations of its forwards.
+ * Throws SettingsError with a line for each fault.
+ */
+export function declareEntity(scope: Construct, declared: DeclaredEntity): CustomResource {
+  const { kind, broker, name, topic, props, rules } = declared;
+  const at = scope.node.path;
+  if (props['rules'] !== undefined) {
+    throw new SettingsError([`${at}: rules: Rules are declared by constructs: use Rule.`]);
+  }
+  const destinations = destinationsOf(at, broker, props);
+  const { config, settings } = readEntity(at, {
+    kind,
+    name,
+    topic,
+    tier: broker.tier,
+    settings: settingsOf(props, destinations),
+  });
+  requireMayForward(at, config, destinations);
+  noteEntity(broker, config.name, at);
+  const resource = new CustomResource(scope, 'Resource', {
+    serviceToken: broker.entityServiceToken,
+    serviceTimeout: SERVICE_TIMEOUT,
+    resourceType: TYPES[kind],
+    removalPolicy: props.removalPolicy ?? defaultPolicy(broker),
+    properties: {
+      Name: config.name,
+      // As text, because CloudFormation turns numbers and booleans of properties into texts.
+      Settings: Lazy.string({
+        produce: () => Stack.of(scope).toJsonString({ ...settings, ...withRules(rules) }),
+      }),
+      ...(props.adopt === true && { Adopt: 'true' }),
+    },
+  });
+  for (const [, destination] of destinations) resource.node.addDependency(destination);
+  return resource;
+}
+
+function defaultPolicy({ keepData }: IBroker): RemovalPolicy {
+  return keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+}
+
+function withRules(rules: DeclaredEntity['rules']): object {
+  const all = rules?.() ?? {};
+  return Object.keys(all).length === 0 ? {} : { rules: all };
+}
+
+type Destinations = readonly (readonly [(typeof FORWARDING)[number], IQueue | ITopic])[];
+
+function destinationsOf(at: string, broker: IBroker, props: DeliveryProps): Destinations {
+  return FORWARDING.flatMap((setting) => {
+    const destination: unknown = props[setting];
+    if (destination === undefined) return [];
+    if (!isDestination(destination)) {
+      throw new SettingsError([
+        `${at}: ${setting}: It must be a Queue or a Topic, or one by fromName, and nothing else.`,
+      ]);
+    }
+    if (destination.broker !== broker) {
+      throw new SettingsError([
+        `${at}: ${setting}: ${destination.node.path} is in another broker; messages are forwarded within one broker only.`,
+      ]);
+    }
+    return [[setting, destination] as const];
+  });
+}
+
+function settingsOf(
+  props: DeclaredEntity['props'],
+  destinations: Destinations,
+): Readonly<Record<string, unknown>> {
+  const forwards = Object.fromEntries(
+    destinations.map(([setting, { entityPath }]) => [setting, entityPath]),
+  );
+  const own = Object.entries(props).filter(
+    ([name, value]) => value !== undefined && !NO_SETTINGS.includes(name),
+  );
+  return { ...Object.fromEntries(own), ...forwards };
+}
+
+/** What the service refuses about the destinations of an entity. */
+function requireMayForward(
+  at: string,
+  { name, description }: { readonly name: string; readonly description: EntityDescription },
+  destinations: Destinations,
+): void {
+  const path = parseEntityPath(name);
+  for (const [setting, destination] of destinations) {
+    try {
+      if (destination.entityPath.toLowerCase() === path.key) {
+        throw new SettingsError([`${at}: ${setting}: An entity cannot forward to itself.`]);
+      }
+      // With this destination alone, so that its fault has the name of its own.
+      requireForwardingElsewhere(path, {
+        ...SUBSCRIPTION_DEFAULTS,
+        [setting]: destination.entityPath,
+      });
+      if (setting === 'forwardTo') {
+        requireSessionsMayForward(description, isTopic(destination) ? 'topic' : 'queue');
+      }
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      throw new SettingsError([`${at}: ${setting}: ${error.message}`]);
+    }
+  }
+}

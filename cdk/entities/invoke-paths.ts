@@ -1,0 +1,82 @@
+import { ROUTES, type Route } from '../../lambdas/http/routing/route-table.ts';
+
+/** A right of Service Bus. */
+export type Right = 'Send' | 'Listen' | 'Manage';
+
+/** An entity as paths name it. */
+export interface PathOfEntity {
+  readonly kind: 'queue' | 'topic' | 'subscription';
+  /** The path of the entity. */
+  readonly path: string;
+}
+
+/** The dead-letter queue in a path. Policies tell capitals apart, so this spelling alone is granted. */
+const DEAD_LETTER_QUEUE = '/$DeadLetterQueue';
+
+/**
+ * The methods and paths that a right on an entity covers, as policies of `execute-api` name them: `POST/orders/messages`.
+ * A `*` stands for what follows. The right to change settings is in none, because it includes forwarding to any entity,
+ * nor is `/$transactions`, which is about all entities.
+ */
+export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonly string[] {
+  // Paths of messages do not name a topic's subscriptions, which are entities of their own.
+  const receivers =
+    kind === 'topic' ? [`${path}/Subscriptions/*`] : [path, `${path}${DEAD_LETTER_QUEUE}`];
+  if (right === 'Send') return kind === 'subscription' ? [] : routesOf('Send').map(at(path));
+  const listen = [
+    ...receivers.flatMap((receiver) => routesOf('Listen').map(at(receiver))),
+    ...(kind === 'queue' ? [] : RULES_READ.map(atSubscription(kind, path))),
+  ];
+  if (right === 'Listen') return listen;
+  return [
+    ...new Set([
+      ...invokePaths('Send', { kind, path }),
+      ...listen,
+      ...receivers.flatMap((receiver) => routesOf('Manage').map(at(receiver))),
+      ...MANAGED.map(at(path)),
+      ...(kind === 'topic'
+        ? [`GET/${path}/Subscriptions`, ...MANAGED.map(at(receivers[0] ?? path))]
+        : []),
+      ...(kind === 'queue' ? [] : RULES_CHANGED.map(atSubscription(kind, path))),
+    ]),
+  ];
+}
+
+type Template = Pick<Route, 'method' | 'path'>;
+
+const ENTITY = '/{entity}';
+const RULE = '/{topic}/Subscriptions/{subscription}/Rules/{rule}';
+const MANAGED: readonly Template[] = [
+  { method: 'GET', path: ENTITY },
+  { method: 'DELETE', path: ENTITY },
+];
+const RULES_READ = rulesRoutes('GET');
+const RULES_CHANGED = [...rulesRoutes('PUT'), ...rulesRoutes('DELETE')];
+
+/** The operations on messages and sessions of an entity that a right allows. */
+function routesOf(right: Right): readonly Template[] {
+  const routes: readonly Route[] = ROUTES;
+  return routes.filter(
+    ({ path, kind, rights }) =>
+      path.startsWith(`${ENTITY}/`) && kind !== 'management' && rights.includes(right),
+  );
+}
+
+function rulesRoutes(method: Route['method']): readonly Template[] {
+  return ROUTES.filter((route) => route.method === method && RULE.startsWith(route.path)).filter(
+    ({ path }) => path.includes('/Rules'),
+  );
+}
+
+/** Writes a route of an entity as policies name it. */
+function at(entity: string) {
+  return ({ method, path }: Template) =>
+    `${method}${path.replace(ENTITY, `/${entity}`).replaceAll(/\{\w+\}/g, '*')}`;
+}
+
+/** Writes a route of the rules of a subscription, or of all subscriptions of a topic. */
+function atSubscription(kind: 'topic' | 'subscription', path: string) {
+  const subscription = kind === 'topic' ? `${path}/Subscriptions/*` : path;
+  return ({ method, path: template }: Template) =>
+    `${method}/${template.replace('/{topic}/Subscriptions/{subscription}', subscription).replaceAll(/\{\w+\}/g, '*')}`;
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AuthorizationRule } from '../../../cdk/entities/authorization-rule.ts';
+import { invokePaths, type PathOfEntity, type Right } from '../../../cdk/entities/invoke-paths.ts';
+import { Queue } from '../../../cdk/entities/queue.ts';
+import { Subscription } from '../../../cdk/entities/subscription.ts';
+import { Topic } from '../../../cdk/entities/topic.ts';
+import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
+import { entityResources, functionIn, shop } from './app.ts';
+
+test('under iam access a grant allows methods and paths of one entity', () => {
+  const { stack, bus, template } = shop({ access: 'iam' });
+  const orders = new Queue(bus, 'orders');
+  orders.grantSend(functionIn(stack, 'Sender'));
+  const [statement, ...others] = statementsOf(template(), 'Sender');
+  assert.deepEqual(others, []);
+  assert.equal(statement?.Action, 'execute-api:Invoke');
+  assert.deepEqual(pathsOf(statement?.Resource), [
+    '/$default/POST/orders/messages',
+    '/$default/POST/orders/messages/$schedule',
+    '/$default/POST/orders/messages/$cancelScheduled',
+  ]);
+  assert.equal(entityResources(template()).size, 1);
+});
+
+/** A path of another entity for each kind, which no grant may cover. */
+const OTHERS: readonly PathOfEntity[] = [
+  { kind: 'queue', path: 'orders2' },
+  { kind: 'queue', path: 'eu/orders' },
+  { kind: 'queue', path: 'orders/eu' },
+  { kind: 'topic', path: 'events2' },
+  { kind: 'subscription', path: 'events/Subscriptions/audit2' },
+  { kind: 'subscription', path: 'events/Subscriptions/other' },
+];
+
+const GRANTED: readonly PathOfEntity[] = [
+  { kind: 'queue', path: 'orders' },
+  { kind: 'topic', path: 'events' },
+  { kind: 'subscription', path: 'events/Subscriptions/audit' },
+];
+
+test('a grant covers the operations of its right on its entity, and nothing else', () => {
+  for (const entity of GRANTED) {
+    for (const right of ['Send', 'Listen', 'Manage'] as const) {
+      const patterns = invokePaths(right, entity).map(asIamCompares);
+      const isCovered = (request: string) => patterns.some((pattern) => pattern.test(request));
+      for (const { request, route, on } of requestsOn([...GRANTED, ...OTHERS])) {
+        const expected = isAllowed(right, entity, route, on);
+        assert.equal(isCovered(request), expected, `${right} on ${entity.path}: ${request}`);
+      }
+    }
+  }
+});
+
+/** Every operation on every entity and its dead-letter queue, as a client calls it. */
+function* requestsOn(entities: readonly PathOfEntity[]) {
+  const routes: readonly Route[] = ROUTES;
+  for (const route of routes) {
+    for (const on of entities) {
+      const isOfRules = route.path.includes('{subscription}');
+      if (isOfRules && on.kind !== 'subscription') continue;
+      if (route.name === 'listSubscriptions' && on.kind !== 'topic') continue;
+      for (const suffix of route.kind === 'management' ? [''] : ['', '/$DeadLetterQueue']) {
+        const path = route.path
+          .replace('{topic}/Subscriptions/{subscription}', on.path)
+          .replace(/\{(?:entity|topic)\}/, `${on.path}${suffix}`)
+          .replaceAll(/\{\w+\}/g, '1');
+        yield { request: `${route.method}${path}`, route, on: { ...on, suffix } };
+      }
+    }
+  }
+}
+
+function isAllowed(
+  right: Right,
+  entity: PathOfEntity,
+  { name, kind, rights, path }: Route,
+  on: PathOfEntity & { readonly suffix: string },
+): boolean {
+  // What is about all entities, and what changes settings, which include forwarding anywhere.
+  if (!path.includes('{') || name === 'putEntity') return false;
+  const isOfTopic = entity.kind === 'topic' && on.path.startsWith('events/Subscriptions/');
+  const isItself = on.path === entity.path;
+  if (!isItself && !isOfTopic) return false;
+  if (name === 'listSubscriptions') return right === 'Manage' && on.kind === 'topic';
+  // A topic has no messages to receive, and a subscription takes none.
+  const isMessages = kind !== 'management';
+  const isSend = rights.includes('Send');
+  if (isMessages && on.kind === 'topic' && (!isSend || on.suffix !== '')) return false;
+  if (isMessages && isSend && (on.kind === 'subscription' || on.suffix !== '')) return false;
+  return right === 'Manage' || rights.includes(right);
+}
+
+/** IAM compares the whole text; `*` stands for any characters, slashes among them. */
+function asIamCompares(pattern: string): RegExp {
+  const source = pattern.split('*').map((part) => part.replaceAll(/[.$/]/g, '\\$&'));
+  return new RegExp(`^${source.join('.*')}$`);
+}
+
+test('under sas access a grant makes a rule for the function, whose key it may read', () => {
+  const { app, bus } = shop();
+  const orders = new Queue(bus, 'orders');
+  const events = new Topic(bus, 'events');
+  const audit = new Subscription(events, 'audit');
+  const team = new Stack(app, 'Team');
+  const worker = functionIn(team, 'Worker');
+  orders.grantListen(worker);
+  orders.grantSend(worker);
+  audit.grantListen(worker);
+  orders.addEnvironment(worker);
+  audit.addEnvironment(worker, 'AUDIT');
+  const template = Template.fromStack(team);
+  const resources = [...entityResources(template)].sort();
+  const rules = resources.map(([, { Type, Properties }]) => ({
+    Type,
+    Entity: Properties.Entity,
+    Rights: Properties.Rights,
+  }));
+  assert.deepEqual(rules, [
+    { Type: 'Custom::DynabusAuthorizationRule', Entity: 'events', Rights: ['Listen'] },
+    { Type: 'Custom::DynabusAuthorizationRule', Entity: 'orders', Rights: ['Send', 'Listen'] },
+  ]);
+  const name = 'Team-Worker-ServiceRole';
+  const statements = statementsOf(template, 'Worker');
+  for (const { Action } of statements) {
+    assert.deepEqual(Action, ['ssm:GetParameter', 'ssm:GetParameters']);
+  }
+  const read = statements.flatMap(({ Resource }) => pathsOf(Resource));
+  assert.equal(read.length, 2);
+  for (const [i, entity] of ['orders', 'events'].entries()) {
+    assert.match(read[i] ?? '', new RegExp(`:parameter/dynabus/Shop/Bus/${entity}/${name}`));
+  }
+  const { Environment } = only(template, 'AWS::Lambda::Function') as {
+    readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+  };
+  const { Variables: variables } = Environment;
+  assert.deepEqual(Object.keys(variables).sort(), [
+    'AUDIT_CONNECTION_PARAMETER',
+    'AUDIT_ENDPOINT',
+    'AUDIT_ENTITY',
+    'DYNABUS_ORDERS_CONNECTION_PARAMETER',
+    'DYNABUS_ORDERS_ENDPOINT',
+    'DYNABUS_ORDERS_ENTITY',
+  ]);
+  assert.match(
+    String(variables['DYNABUS_ORDERS_CONNECTION_PARAMETER']),
+    new RegExp(`^/dynabus/Shop/Bus/orders/${name}`),
+  );
+  assert.match(
+    String(variables['AUDIT_CONNECTION_PARAMETER']),
+    new RegExp(`^/dynabus/Shop/Bus/events/${name}`),
+  );
+  assert.equal(variables['AUDIT_ENTITY'], 'events/Subscriptions/audit');
+  // No key is in a template.
+  for (const one of [template, Template.fromStack(bus.node.scope as Stack)]) {
+    assert.doesNotMatch(JSON.stringify(one), /SharedAccessKey=/);
+  }
+});
+
+test('only the function behind the custom resources writes parameters, and only those of its broker', () => {
+  const { template } = shop();
+  const [statement] = statementsOf(template(), 'BusDeclare').filter(({ Action }) =>
+    String(Action).includes('ssm:'),
+  );
+  assert.deepEqual(statement?.Action, ['ssm:PutParameter', 'ssm:DeleteParameter']);
+  assert.match(JSON.stringify(statement?.Resource), /:parameter\/dynabus\/Shop\/Bus\/\*"/);
+  assert.deepEqual(
+    statementsOf(template(), 'BusManage').filter(({ Action }) => /ssm/.test(String(Action))),
+    [],
+  );
+});
+
+test('an authorization rule of its own has a parameter, and says who may read it', () => {
+  const { stack, bus, template } = shop({
+    amqp: {
+      certificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/1234',
+      domainName: 'bus.example.com',
+    },
+  });
+  const orders = new Queue(bus, 'Orders');
+  const partner = new AuthorizationRule(orders, 'partner', { rights: ['Send'] });
+  const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  partner.grantRead(role);
+  assert.equal(partner.parameterName, '/dynabus/Shop/Bus/orders/partner');
+  const resource = entityResources(template()).get('Orders partner');
+  assert.deepEqual(resource?.Properties.Endpoint, 'sb://bus.example.com');
+  assert.equal(resource?.DeletionPolicy, 'Delete');
+  assert.equal(resource?.DependsOn?.length, 1);
+});
+
+test('a grant that could not be limited, and one that nobody could use, is refused', () => {
+  const url = shop({ access: 'iam', endpoint: 'functionUrl' });
+  const fn = functionIn(url.stack, 'Worker');
+  assert.throws(
+    () => new Queue(url.bus, 'orders').grantSend(fn),
+    /^SettingsError: Shop\/Bus\/orders: IAM decides about a function URL as a whole/,
+  );
+
+  const iam = shop({ access: 'iam' });
+  const queue = new Queue(iam.bus, 'orders');
+  assert.throws(() => new AuthorizationRule(queue, 'a', { rights: ['Send'] }), /no effect/);
+
+  const sas = shop();
+  const orders = new Queue(sas.bus, 'orders');
+  const nobody = new ServicePrincipal('lambda.amazonaws.com');
+  assert.throws(() => orders.grantSend(nobody), /needs a construct with a role/);
+  assert.throws(
+    () => new AuthorizationRule(orders, 'b', { rights: [] }),
+    /Shop\/Bus\/orders\/b: rights is \[\]/,
+  );
+  assert.throws(
+    () => new AuthorizationRule(orders, 'c', { rights: ['Root' as never] }),
+    /rights is/,
+  );
+  assert.throws(
+    () => new AuthorizationRule(orders, 'd', { rights: ['Send'], ruleName: 'a/b' }),
+    /ruleName is "a\/b"/,
+  );
+  assert.throws(
+    () => new AuthorizationRule(sas.bus, 'e', { rights: ['Send'] }),
+    /belongs to no queue or topic/,
+  );
+  assert.throws(
+    () =>
+      new AuthorizationRule(Queue.fromName(sas.bus, 'a/b/c/d/e/f/g/h/i/j/k/l/m/n'), 'f', {
+        rights: ['Send'],
+      }),
+    /has 18 levels, and Systems Manager allows 15/,
+  );
+  for (let i = 0; i < 12; i++) new AuthorizationRule(orders, `rule-${i}`, { rights: ['Send'] });
+  assert.throws(
+    () => orders.grantSend(functionIn(sas.stack, 'Thirteenth')),
+    /has 12 authorization rules already/,
+  );
+});
+
+test('an environment without a grant is an error of the synthesis', () => {
+  const { app, stack, bus } = shop();
+  new Queue(bus, 'orders').addEnvironment(functionIn(stack, 'Worker'));
+  assert.throws(
+    () => app.synth(),
+    /\[Shop\/Worker\] It has the environment of Shop\/Bus\/orders, but no grant/,
+  );
+});
+
+interface Statement {
+  readonly Action: unknown;
+  readonly Resource: unknown;
+}
+
+/** The statements of the default policy of a function's role. */
+function statementsOf(template: Template, id: string): readonly Statement[] {
+  const policies = Object.entries(template.findResources('AWS::IAM::Policy'));
+  return policies
+    .filter(([name]) => name.startsWith(id))
+    .flatMap(([, policy]) => policy['Properties'].PolicyDocument.Statement as Statement[]);
+}
+
+/** The texts at the end of resources that are joined from tokens. */
+function pathsOf(resources: unknown): readonly string[] {
+  return [resources].flat().map((resource) => {
+    const parts = (resource as { readonly 'Fn::Join': readonly [string, readonly unknown[]] })[
+      'Fn::Join'
+    ];
+    return String(parts[1].at(-1));
+  });
+}
+
+/** The properties of the only resource of a type. */
+function only(template: Template, type: string): unknown {
+  const [resource, ...others] = Object.values(template.findResources(type));
+  assert.deepEqual(others, []);
+  return resource?.['Properties'];
+}
