@@ -1,5 +1,6 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { type SCHEMAS, type Schema, schemaNamed } from './schemas.ts';
+import type { Schema } from './schema-parts.ts';
+import { type SCHEMAS, schemaNamed } from './schemas.ts';
 
 /** A fragment of an OpenAPI document, such as a response or a parameter. */
 export type Fragment = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
  * The URLs in responses. Their host is the one by which the client reached the service, so that they work for
  * this client; the official clients take names and pages from them (semantics G9, G14).
  */
-export class AtomLinks {
+export class ResourceLinks {
   readonly #url: URL;
 
   constructor(requestUrl: string) {
