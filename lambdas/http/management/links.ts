@@ -30,6 +30,13 @@ export class ResourceLinks {
     return `${origin}${pathname}?${members.join('&')}`;
   }
 
+  /** The URL of the page of the requested list that follows an entity. */
+  pageAfter(path: string): string {
+    const url = new URL(this.#url);
+    url.searchParams.set('after', path);
+    return url.href;
+  }
+
   /** The address of a destination of forwarding. */
   destination(name: string): string {
     return `sb://${this.#url.host}/${name}`;

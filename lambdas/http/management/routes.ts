@@ -8,6 +8,7 @@ import { errorHandler } from '../routing/error-response.ts';
 import type { RouteName } from '../routing/route-table.ts';
 import type { ListOptions } from './answer.ts';
 import { answerTo, type ManageDependencies, notAnEntity, reportOf } from './dependencies.ts';
+import { listEverything } from './everything.ts';
 import { answersJson } from './media-types.ts';
 import { parseManagePath } from './path.ts';
 import { putResource } from './put.ts';
@@ -23,11 +24,16 @@ import { authorizeFor } from './rights.ts';
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
   const app = new Hono();
-  app.onError(errorHandler(dependencies, 'management', reportFault, answersJson));
+  app.onError(errorHandler(dependencies, 'management', reportFault, failsInJson));
   app.get('*', (c) => getResource(dependencies, c.req.raw));
   app.put('*', (c) => putResource(dependencies, c.req.raw));
   app.delete('*', (c) => deleteResource(dependencies, c.req.raw));
   return app;
+}
+
+/** What always answers in JSON also fails in it. */
+function failsInJson(request: Request): boolean {
+  return answersJson(request) || /^\/\$entities\/?$/i.test(new URL(request.url).pathname);
 }
 
 async function getResource(dependencies: ManageDependencies, request: Request): Promise<Response> {
@@ -40,6 +46,8 @@ async function getResource(dependencies: ManageDependencies, request: Request): 
     case 'namespace':
       await authorizeFor('namespaceInfo', dependencies, request);
       return answer.namespace(management.tier);
+    case 'everything':
+      return listEverything(dependencies, request);
     case 'queues':
       return listEntities(dependencies, request, QUEUES);
     case 'topics':

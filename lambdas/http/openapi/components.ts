@@ -145,6 +145,12 @@ export const PARAMETERS = {
     'Return the sessions whose state was set after this instant, instead of those with messages.',
   ),
   skip: query('$skip', { ...whole, default: 0 }, 0, 'The number of entries to skip.'),
+  after: query(
+    'after',
+    text,
+    'events/Subscriptions/billing',
+    'The path of the entity after which to begin, whether it still exists or not.',
+  ),
   top: query(
     '$top',
     { type: 'integer', minimum: 1, default: LIMITS.listPage },

@@ -174,6 +174,26 @@ export const MANAGEMENT_SCHEMAS = {
   Subscription: answer('subscription'),
   Entity: { oneOf: ['Queue', 'Topic', 'Subscription'].map(ref) },
   Entities: pageOf('entities', 'Entity'),
+  Everything: {
+    allOf: [
+      ref('Entities'),
+      {
+        type: 'object',
+        properties: {
+          entities: {
+            type: 'array',
+            items: {
+              type: 'object',
+              properties: {
+                rules: { type: 'array', items: ref('Rule'), description: 'Of a subscription.' },
+                moreRules: { ...text, description: 'The URL of all rules, if these are not all.' },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
   RuleRequest: {
     type: 'object',
     description: 'A rule has one filter, sql or correlation; without one it matches every message.',

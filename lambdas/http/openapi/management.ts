@@ -213,6 +213,24 @@ const remove: OperationDetails = {
 
 /** The details of the management operations, by route name. */
 export const MANAGEMENT_OPERATIONS = {
+  listEverything: {
+    description:
+      'Each topic is followed by its subscriptions, each subscription has its rules. `next` is the URL of the next page.',
+    parameters: ['after', 'top'],
+    answers: {
+      200: answer(
+        'A page of entities.',
+        json('Everything', {
+          entities: [
+            JSON_EXAMPLES.queue,
+            JSON_EXAMPLES.topic,
+            { ...JSON_EXAMPLES.subscription, rules: [JSON_EXAMPLES.rule] },
+          ],
+        }),
+      ),
+    },
+    refusals: ANY,
+  },
   discover: {
     answers: {
       200: answer(

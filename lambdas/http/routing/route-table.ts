@@ -199,6 +199,18 @@ export const ROUTES = [
     summary: 'Sends messages to any entities and settles messages of one entity, all or nothing.',
   },
 
+  // All entities at once.
+  {
+    name: 'listEverything',
+    method: 'GET',
+    path: '/$entities',
+    function: 'manage',
+    rights: ['Manage'],
+    kind: 'extension',
+    summary:
+      'Returns all queues and topics with their subscriptions and rules, page by page, in JSON.',
+  },
+
   // The service itself.
   {
     name: 'health',

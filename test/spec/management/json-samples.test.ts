@@ -28,6 +28,6 @@ test('the samples in JSON run as written, and print what the page shows', async 
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,
   });
-  assert.equal(blocks('sh').length, 3);
+  assert.equal(blocks('sh').length, 4);
   assert.deepEqual(stdout.split('\n'), blocks('text').join('').split('\n'));
 });
