@@ -14,6 +14,8 @@ export const sequenceNumbers = {
   uniqueItems: true,
 };
 
+const to = { ...text, minLength: 1, description: 'The queue or topic; default: the main queue.' };
+
 /** The schemas of the operations on messages that are not received; part of `SCHEMAS`. */
 export const OPERATOR_SCHEMAS = {
   DeadLetters: strict({ sequenceNumbers, ...deadLetterFields }, ['sequenceNumbers']),
@@ -31,8 +33,8 @@ export const OPERATOR_SCHEMAS = {
   },
   Resubmit: {
     oneOf: [
-      strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
-      strict({ sequenceNumbers }, ['sequenceNumbers']),
+      strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 }, to }, []),
+      strict({ sequenceNumbers, to }, ['sequenceNumbers']),
     ],
   },
   Purge: strict({}, []),

@@ -173,7 +173,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Manage'],
     kind: 'extension',
-    summary: 'Sends messages of a dead-letter queue to its main queue again.',
+    summary: 'Sends messages of a dead-letter queue to its main queue again, or to another entity.',
   },
   {
     name: 'purge',

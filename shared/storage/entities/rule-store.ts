@@ -120,7 +120,7 @@ export class DynamoRuleStore implements RuleStore {
 
   /**
    * Reads the collection of a topic if it has no more than `RULES_TOGETHER` rules for each of the subscriptions, and
-   * else, after that one query, the rules of each subscription. Once `ALL_BYTES` were read, the others have none and more.
+   * else, after that one query, the rules of each subscription. After `ALL_BYTES`, the others have none and more.
    */
   async listOf(
     subscriptions: readonly Entity[],
