@@ -10,8 +10,8 @@ import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-br
 import type { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
-import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
+import { manageRoutes } from './management/routes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
 import { receiveRoutes } from './routes/receive.ts';
 import { sendRoutes } from './routes/send.ts';

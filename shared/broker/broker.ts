@@ -132,8 +132,9 @@ export interface Broker {
   deleteMessages(path: EntityPath, options: DeleteOptions): Promise<number>;
 
   /**
-   * Sends messages of a dead-letter queue to its main queue again, as new messages; returns how many. Throws
-   * MessagingEntityDisabled.
+   * Sends messages of a dead-letter queue to its main queue, or to another queue or topic, as new messages; returns how
+   * many. If none can go, throws MessagingEntityNotFound, MessagingEntityDisabled, QuotaExceeded, MessageSizeExceeded,
+   * NoMatchingSubscription, InvalidOperation; such messages stay where they are.
    */
   resubmit(path: EntityPath, options: ResubmitOptions): Promise<number>;
 
@@ -143,6 +144,8 @@ export interface Broker {
 
 /** Which dead letters to resubmit: the oldest, or those of the numbers. */
 export interface ResubmitOptions {
+  /** The queue or topic to send them to; absent = their main queue. */
+  readonly to?: EntityPath;
   readonly maxMessages: number;
   readonly sequenceNumbers?: readonly bigint[];
 }

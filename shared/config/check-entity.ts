@@ -18,7 +18,7 @@ import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
 import { readSetting } from './read-setting.ts';
-import { readValues } from './rule-values.ts';
+import { readValues, type ValueReader } from './rule-values.ts';
 import { type EntityKind, SETTINGS } from './setting-table.ts';
 
 /** An entity whose settings and rules obey the rules of the service, except those about other entities. */
@@ -29,6 +29,14 @@ export interface CheckedEntity extends EntityConfig {
   readonly addressed: ReadonlySet<string>;
 }
 
+/** In what a description differs from a configuration in a file. */
+export interface CheckOptions {
+  /** Reads values of properties and parameters. Default: the form of configurations. */
+  readonly readValue?: ValueReader;
+  /** How many partitions a partitioned entity has, on which its sizes depend. Default: those of the Standard tier. */
+  readonly partitions?: number;
+}
+
 /**
  * Checks an entity by the rules of the domain, which a creation obeys too. Faults are noted; undefined if the name or
  * the settings as a whole have one.
@@ -37,11 +45,13 @@ export function checkEntity(
   raw: RawEntity,
   spelling: Spelling,
   faults: Faults,
+  { readValue, partitions }: CheckOptions = {},
 ): CheckedEntity | undefined {
   const isNamed = faults.attempt(raw.nameAt, () => requireName(raw)) !== undefined;
-  const input = checkedSettings(raw, spelling, faults);
-  const description = faults.attempt(raw.at, () => describe(raw.kind, input));
-  const rules = checkedRules(raw.rules ?? [], faults);
+  const input = checkedSettings(raw, spelling, faults, partitions);
+  const whole = partitioned(input, partitions);
+  const description = faults.attempt(raw.at, () => describe(raw.kind, whole));
+  const rules = checkedRules(raw.rules ?? [], faults, readValue);
   if (!isNamed || description === undefined) return undefined;
   const name = raw.topic === undefined ? raw.name : `${raw.topic}/Subscriptions/${raw.name}`;
   const places = Object.entries(SETTINGS[raw.kind]).flatMap(([setting, { field }]) => {
@@ -51,8 +61,8 @@ export function checkEntity(
   const settings = { kind: raw.kind, ...input } as EntitySettings;
   const addressed = new Set(FORWARDING.filter((one) => isAddress(raw.settings.get(one)?.value)));
   const entity = { kind: raw.kind, at: raw.at, name, settings, description, addressed };
-  const whole = { ...entity, places: Object.fromEntries(places) };
-  return raw.rules === undefined ? whole : { ...whole, rules };
+  const checked = { ...entity, places: Object.fromEntries(places) };
+  return raw.rules === undefined ? checked : { ...checked, rules };
 }
 
 function isAddress(value: unknown): boolean {
@@ -73,7 +83,12 @@ function requireName({ kind, name }: RawEntity): true {
 type Input = Readonly<Record<string, unknown>>;
 
 /** Each setting is checked alone, so that each fault has the path of its own. */
-function checkedSettings(raw: RawEntity, spelling: Spelling, faults: Faults): Input {
+function checkedSettings(
+  raw: RawEntity,
+  spelling: Spelling,
+  faults: Faults,
+  partitions: number | undefined,
+): Input {
   const { kind, settings } = raw;
   const read = [...settings].flatMap(([name, { at, value }]) => {
     const setting = SETTINGS[kind][name];
@@ -83,12 +98,18 @@ function checkedSettings(raw: RawEntity, spelling: Spelling, faults: Faults): In
   });
   // The sizes that an entity may have depend on its partitioning.
   const partitioning = read.filter(({ field }) => field === 'enablePartitioning');
-  const context = Object.fromEntries(partitioning.map(({ field, found }) => [field, found]));
+  const enabled = Object.fromEntries(partitioning.map(({ field, found }) => [field, found]));
+  const context = partitioned(enabled, partitions);
   const good = read.filter(({ at, field, found }) => {
     const described = faults.attempt(at, () => describe(kind, { ...context, [field]: found }));
     return described !== undefined;
   });
   return Object.fromEntries(good.map(({ field, found }) => [field, found]));
+}
+
+function partitioned(input: Input, partitions: number | undefined): Input {
+  if (partitions === undefined || input['enablePartitioning'] !== true) return input;
+  return { ...input, partitions };
 }
 
 /** Stands for the keys that are generated when the entity is created. */
@@ -110,7 +131,11 @@ function describe(kind: EntityKind, input: Input): EntityDescription {
   }
 }
 
-function checkedRules(rules: readonly RawRule[], faults: Faults): readonly RuleConfig[] {
+function checkedRules(
+  rules: readonly RawRule[],
+  faults: Faults,
+  readValue?: ValueReader,
+): readonly RuleConfig[] {
   const names = new Map<string, string>();
   for (const { name, at, nameAt } of rules) {
     const key = name.toLowerCase();
@@ -118,10 +143,7 @@ function checkedRules(rules: readonly RawRule[], faults: Faults): readonly RuleC
     if (other === undefined) names.set(key, at);
     else faults.add(nameAt, takenName(name, other));
   }
-  return rules.flatMap((raw) => {
-    const rule = checkedRule(raw, faults);
-    return rule === undefined ? [] : [{ at: raw.at, rule }];
-  });
+  return rules.map((raw) => ({ at: raw.at, rule: checkRule(raw, faults, readValue) }));
 }
 
 /** The sentence about a name that another part of the configuration has. */
@@ -131,11 +153,14 @@ export function takenName(name: string, other: string): string {
 
 const EVERY_MESSAGE: Filter = { kind: 'true' };
 
-/** The parts are checked one by one, so that each fault has the path of its own. */
-function checkedRule(raw: RawRule, faults: Faults): RuleInput | undefined {
+/**
+ * Checks a rule by the rules of the domain. Its parts are checked one by one, so that each fault, which is noted, has
+ * the path of its own. `readValue` reads values of properties and parameters; default: the form of configurations.
+ */
+export function checkRule(raw: RawRule, faults: Faults, readValue?: ValueReader): RuleInput {
   const { name } = raw;
-  const filter = filterOf(raw, faults);
-  const action: RuleAction | undefined = raw.action && expressionOf(raw.action, faults);
+  const filter = filterOf(raw, faults, readValue);
+  const action: RuleAction | undefined = raw.action && expressionOf(raw.action, faults, readValue);
   faults.attempt(raw.nameAt, () => firstRule({ name, filter: EVERY_MESSAGE }));
   faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
   if (action !== undefined && raw.action !== undefined) {
@@ -146,21 +171,29 @@ function checkedRule(raw: RawRule, faults: Faults): RuleInput | undefined {
 }
 
 /** What the service writes for the filters that select every message and none. */
-const TRUE_TEXT = '1=1';
-const FALSE_TEXT = '1=0';
+export const TRUE_TEXT = '1=1';
+export const FALSE_TEXT = '1=0';
 
-function filterOf({ sql, correlation }: RawRule, faults: Faults): Filter {
+function filterOf(
+  { sql, correlation }: RawRule,
+  faults: Faults,
+  readValue: ValueReader | undefined,
+): Filter {
   if (correlation !== undefined) {
-    const properties = readValues(correlation.properties, faults);
+    const properties = readValues(correlation.properties, faults, readValue);
     return { kind: 'correlation', ...correlation.system, properties };
   }
   if (sql === undefined) return EVERY_MESSAGE;
-  const filter = { kind: 'sql', ...expressionOf(sql, faults) } as const;
+  const filter = { kind: 'sql', ...expressionOf(sql, faults, readValue) } as const;
   if (Object.keys(filter.parameters).length > 0) return filter;
   if (filter.expression === TRUE_TEXT) return EVERY_MESSAGE;
   return filter.expression === FALSE_TEXT ? { kind: 'false' } : filter;
 }
 
-function expressionOf({ text, parameters }: RawExpression, faults: Faults): RuleAction {
-  return { expression: text, parameters: readValues(parameters, faults) };
+function expressionOf(
+  { text, parameters }: RawExpression,
+  faults: Faults,
+  readValue: ValueReader | undefined,
+): RuleAction {
+  return { expression: text, parameters: readValues(parameters, faults, readValue) };
 }

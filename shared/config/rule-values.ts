@@ -5,11 +5,18 @@ import type { Properties, PropertyValue } from '../domain/messages/property-valu
 import type { Faults } from './faults.ts';
 import type { RawValues } from './raw-entity.ts';
 
-/** Reads values of properties or parameters. Their faults are noted. */
-export function readValues(values: RawValues, faults: Faults): Properties {
+/** Reads the value of a property or parameter. Throws ArgumentError. */
+export type ValueReader = (value: unknown, name: string) => PropertyValue;
+
+/** Reads values of properties or parameters. Their faults are noted. `read` = the form of the values. */
+export function readValues(
+  values: RawValues,
+  faults: Faults,
+  read: ValueReader = readValue,
+): Properties {
   const entries = [...values].flatMap(([name, { at, value }]) => {
-    const read = faults.attempt(at, () => readValue(value));
-    return read === undefined ? [] : [[name, read] as const];
+    const found = faults.attempt(at, () => read(value, name));
+    return found === undefined ? [] : [[name, found] as const];
   });
   return Object.fromEntries(entries);
 }

@@ -23,7 +23,7 @@ import {
 } from './messages/by-sequence-number.ts';
 import { peek } from './messages/peek.ts';
 import { removeBefore } from './messages/remove-before.ts';
-import { resubmit } from './messages/resubmit.ts';
+import { forwardSome, resubmit } from './messages/resubmit.ts';
 import { activateDue, forwardDue } from './scheduling/activate.ts';
 import { cancelScheduled } from './scheduling/cancel-scheduled.ts';
 import { noteDue } from './scheduling/next-due.ts';
@@ -72,6 +72,7 @@ const VERBS = {
   deadLetter: deadLetterByNumber,
   removeBefore,
   resubmit,
+  forwardSome,
 };
 
 /**

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
+import { manageRoutes } from '../../lambdas/http/management/routes.ts';
 import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { readHttpSettings } from '../../shared/app/settings.ts';
 import { VARIABLES } from '../../shared/app/variables.ts';

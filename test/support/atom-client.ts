@@ -1,6 +1,6 @@
 import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
-import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { parseXml, type XmlElement } from '../../lambdas/http/atom/xml.ts';
+import { manageRoutes } from '../../lambdas/http/management/routes.ts';
 import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { fakeManageDependencies } from './fake-entity-store.ts';

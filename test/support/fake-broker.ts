@@ -224,11 +224,11 @@ export class FakeBroker implements Broker {
     return this.#take(path, old.slice(0, options.maxMessages)).length;
   }
 
-  async resubmit(path: EntityPath, { maxMessages }: { maxMessages: number }): Promise<number> {
+  async resubmit(...[path, { maxMessages, to = path }]: Parameters<Broker['resubmit']>) {
     this.#note('resubmit', maxMessages);
     if (path.subQueue === 'main') throw new BrokerError('InvalidOperation', 'No dead letters.');
     const messages = this.#take(path, this.#of(path).slice(0, maxMessages));
-    this.#of({ ...path, subQueue: 'main' }).push(...messages);
+    this.#of({ ...to, subQueue: 'main' }).push(...messages);
     return messages.length;
   }
 

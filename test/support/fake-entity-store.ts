@@ -92,6 +92,15 @@ export class FakeEntityStore implements EntityStore {
     return { items: all.slice(page.skip, end), more: all.length > end };
   }
 
+  async page(after: string | undefined, top: number): Promise<Page<Entity>> {
+    // A topic's subscriptions follow it at once.
+    const order = (key: string) => key.replaceAll('/subscriptions/', '\u0000');
+    const all = [...this.byKey.values()]
+      .filter(({ key }) => after === undefined || order(key) > order(after))
+      .sort((a, b) => (order(a.key) < order(b.key) ? -1 : 1));
+    return { items: all.slice(0, top), more: all.length > top };
+  }
+
   forget(): void {}
 }
 
@@ -134,6 +143,14 @@ export class FakeRuleStore implements RuleStore {
   };
 
   list: RuleStore['list'] = async (subscription) => [...this.#of(subscription).values()];
+
+  listOf: RuleStore['listOf'] = async (subscriptions, most) =>
+    new Map(
+      subscriptions.map((one) => {
+        const rules = [...this.#of(one).values()];
+        return [one.id, { items: rules.slice(0, most), more: rules.length > most }] as const;
+      }),
+    );
 
   #of({ id }: Entity): Map<string, StoredRule> {
     const rules = this.#rules.get(id) ?? new Map<string, StoredRule>();

@@ -60,6 +60,7 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
     remove: unexpected,
     purge: unexpected,
     list: unexpected,
+    page: unexpected,
     forget: () => undefined,
   };
 }

@@ -3,19 +3,20 @@ import type { EntityReport } from '../../../shared/broker/management/management.
 import type { RuleOf } from '../../../shared/broker/management/rules.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { isoDate } from '../format/date-text.ts';
+import type { ListOptions, ManagementAnswer } from '../management/answer.ts';
+import { ResourceLinks } from '../management/links.ts';
 import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './entry.ts';
-import { AtomLinks, type PageRange } from './links.ts';
 import { descriptionElement, writeEntity } from './write-entity.ts';
 import { writeRule } from './write-rule.ts';
 import { element } from './write-xml.ts';
 
 /** Creates the ATOM responses to one request. */
-export class AtomAnswer {
-  readonly #links: AtomLinks;
+export class AtomAnswer implements ManagementAnswer {
+  readonly #links: ResourceLinks;
   readonly #namespace: string;
 
   constructor(requestUrl: string, namespace: string) {
-    this.#links = new AtomLinks(requestUrl);
+    this.#links = new ResourceLinks(requestUrl);
     this.#namespace = namespace;
   }
 
@@ -102,16 +103,6 @@ export class AtomAnswer {
       entries,
     });
   }
-}
-
-/** The page of a list that a feed contains. */
-export interface ListOptions {
-  readonly title: 'Queues' | 'Topics' | 'Subscriptions' | 'Rules';
-  readonly range: PageRange;
-  /** Whether entries follow this page. */
-  readonly more: boolean;
-  /** Epoch ms. */
-  readonly now: number;
 }
 
 function entryResponse(options: EntryOptions, status: number, tag?: string): Response {

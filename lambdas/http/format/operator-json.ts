@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { DeadLetterAction, ResubmitOptions } from '../../../shared/broker/broker.ts';
+import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { parseDate } from './date-text.ts';
 import { deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
@@ -26,8 +27,9 @@ const enqueuedBefore = z.pipe(
 const deadLettersRequest = z.strictObject({ sequenceNumbers, ...deadLetterFields });
 const deleteByNumberRequest = z.strictObject({ sequenceNumbers });
 const deleteOldRequest = z.strictObject({ maxMessages: countUpTo(DELETE_MAX), enqueuedBefore });
-const resubmitRequest = z.strictObject({ maxMessages: z.optional(countUpTo(RESUBMIT_MAX)) });
-const resubmitByNumberRequest = z.strictObject({ sequenceNumbers });
+const to = z.optional(z.string().check(z.minLength(1)));
+const resubmitRequest = z.strictObject({ maxMessages: z.optional(countUpTo(RESUBMIT_MAX)), to });
+const resubmitByNumberRequest = z.strictObject({ sequenceNumbers, to });
 const purgeRequest = z.strictObject({});
 
 /** The messages to dead-letter, and the reason, description and properties to set on them. */
@@ -58,16 +60,21 @@ export function parseDelete(body: Uint8Array): DeleteRequest {
 }
 
 /**
- * Reads which messages to resubmit, from `{"maxMessages":n}`, `{"sequenceNumbers":[…]}` or an empty body. Throws
- * ArgumentError.
+ * Reads which messages to resubmit, from `{"maxMessages":n}`, `{"sequenceNumbers":[…]}` or an empty body, and where
+ * `to`. Throws ArgumentError.
  */
 export function parseResubmit(body: Uint8Array): ResubmitOptions {
   const json = body.length === 0 ? {} : parseExactJson(body, 'The body');
   if (isJsonObject(json) && 'sequenceNumbers' in json) {
-    const { sequenceNumbers: numbers } = checkRequest(resubmitByNumberRequest, json);
-    return { maxMessages: numbers.length, sequenceNumbers: numbers };
+    const { sequenceNumbers: numbers, ...rest } = checkRequest(resubmitByNumberRequest, json);
+    return { maxMessages: numbers.length, sequenceNumbers: numbers, ...destination(rest) };
   }
-  return { maxMessages: checkRequest(resubmitRequest, json).maxMessages ?? RESUBMIT_MAX };
+  const { maxMessages = RESUBMIT_MAX, ...rest } = checkRequest(resubmitRequest, json);
+  return { maxMessages, ...destination(rest) };
+}
+
+function destination(request: { readonly to?: string | undefined }): Pick<ResubmitOptions, 'to'> {
+  return request.to === undefined ? {} : { to: parseEntityPath(request.to) };
 }
 
 /** Refuses fields in the body of a purge, which always empties the whole queue. Throws ArgumentError. */

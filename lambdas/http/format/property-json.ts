@@ -60,7 +60,8 @@ export function readProperties(json: unknown, what = 'UserProperties'): Properti
   return properties;
 }
 
-function readProperty(name: string, json: unknown): PropertyValue {
+/** Reads a property's value from JSON that `parseExactJson` parsed. `name` is in refusals. Throws ArgumentError. */
+export function readProperty(name: string, json: unknown): PropertyValue {
   switch (typeof json) {
     case 'string':
       return {
@@ -186,7 +187,8 @@ export function printProperties(properties: Properties): string {
   return `{${members.join(',')}}`;
 }
 
-function printProperty(property: PropertyValue): string {
+/** Prints the value of a property as JSON, from which `readProperty` restores the same type. */
+export function printProperty(property: PropertyValue): string {
   switch (property.type) {
     case 'null':
       return 'null';

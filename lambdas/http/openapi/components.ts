@@ -1,5 +1,6 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { type SCHEMAS, type Schema, schemaNamed } from './schemas.ts';
+import type { Schema } from './schema-parts.ts';
+import { type SCHEMAS, schemaNamed } from './schemas.ts';
 
 /** A fragment of an OpenAPI document, such as a response or a parameter. */
 export type Fragment = Readonly<Record<string, unknown>>;
@@ -144,6 +145,12 @@ export const PARAMETERS = {
     'Return the sessions whose state was set after this instant, instead of those with messages.',
   ),
   skip: query('$skip', { ...whole, default: 0 }, 0, 'The number of entries to skip.'),
+  after: query(
+    'after',
+    text,
+    'events/Subscriptions/billing',
+    'The path of the entity after which to begin, whether it still exists or not.',
+  ),
   top: query(
     '$top',
     { type: 'integer', minimum: 1, default: LIMITS.listPage },
@@ -189,7 +196,7 @@ export type RefusalStatus = keyof typeof REFUSAL_EXAMPLES;
 const MEANINGS: Readonly<Record<RefusalStatus, string>> = {
   400: 'ArgumentError: the request cannot be parsed, or a value is out of range. InvalidOperation: the request is valid, but this entity or message does not support it.',
   401: 'Unauthenticated: the token is missing, invalid, or lacks the right.',
-  403: 'Forbidden: the path has a spelling that IAM may have read differently. MessageSizeExceeded: a message, batch or request is too large, or the messages do not fit into one answer. QuotaExceeded: the entity or the namespace is full. MessagingEntityDisabled: the status of the entity forbids the operation.',
+  403: 'Forbidden: the path has a spelling that IAM may have read differently, or the request names another entity, which IAM did not evaluate. MessageSizeExceeded: a message, batch or request is too large, or the messages do not fit into one answer. QuotaExceeded: the entity or the namespace is full. MessagingEntityDisabled: the status of the entity forbids the operation.',
   404: 'MessageLockLost: the lock has ended: it expired, was settled or broken, or the entity was changed. MessageNotFound: no such message exists in the state that the call needs. NoMatchingSubscription: no subscription matches any of the messages, and the topic has `FilteringMessagesBeforePublishing`. In management, MessagingEntityNotFound: the entity or rule does not exist.',
   409: 'MessagingEntityAlreadyExists: an entity or rule of that name exists. ConflictInProgress: another call is changing the same entity; retry. SessionCannotBeLocked: another receiver holds the session. TransactionAborted: the transaction conflicted with another operation and was rolled back; retry.',
   410: 'MessagingEntityNotFound: the entity does not exist; management calls answer 404 instead. SessionLockLost: the lock of the session has ended.',

@@ -57,7 +57,11 @@ const TAGS = [
     name: 'extension',
     description: 'Operations that the REST API of Service Bus does not have, in JSON.',
   },
-  { name: 'management', description: 'The ATOM management API of Service Bus.' },
+  {
+    name: 'management',
+    description:
+      'The management API of Service Bus: ATOM, or JSON for requests with `Accept: application/json`, and for a PUT of JSON.',
+  },
 ] as const satisfies readonly { readonly name: Route['kind']; readonly description: string }[];
 
 const SAS = {

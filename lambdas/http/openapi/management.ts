@@ -1,3 +1,5 @@
+import type { EntityReport } from '../../../shared/broker/management/management.ts';
+import type { StoredRule } from '../../../shared/broker/ports/management.ts';
 import {
   type EntityDescription,
   QUEUE_DEFAULTS,
@@ -9,15 +11,20 @@ import { NAMESPACE } from '../atom/namespaces.ts';
 import { descriptionElement, writeEntity } from '../atom/write-entity.ts';
 import { writeRule } from '../atom/write-rule.ts';
 import { element } from '../atom/write-xml.ts';
+import { entityJson } from '../json/write-entity.ts';
+import { printRule } from '../json/write-rule.ts';
 import {
   answer,
   content,
   type Fragment,
   header,
+  json,
   type OperationDetails,
   type RefusalStatus,
   requestBody,
 } from './components.ts';
+import type { Schema } from './schema-parts.ts';
+import { schemaNamed } from './schemas.ts';
 
 // The details of the management operations. The code that writes real responses also writes these examples.
 
@@ -57,7 +64,7 @@ function exampleEntry(path: string, description: EntryOptions['content']): Entry
   };
 }
 
-function exampleEntity(name: string, description: EntityDescription): EntryOptions {
+function exampleReport(name: string, description: EntityDescription): EntityReport {
   const messages = {
     size: 0,
     active: 0,
@@ -77,42 +84,80 @@ function exampleEntity(name: string, description: EntityDescription): EntryOptio
     updatedAt: AT,
     description,
   };
-  const report = { entity, messages, subscriptions: 0 };
+  return { entity, messages, subscriptions: 0 };
+}
+
+function exampleEntity(name: string, description: EntityDescription): EntryOptions {
   return exampleEntry(
     name,
-    writeEntity(report, (to) => to),
+    writeEntity(exampleReport(name, description), (to) => to),
   );
 }
+
+const exampleJson = (name: string, description: EntityDescription) =>
+  entityJson(exampleReport(name, description), (to) => to);
+
+const RULE: StoredRule = {
+  rule: {
+    name: 'large',
+    filter: { kind: 'sql', expression: 'Quantity > 100', parameters: {} },
+    createdAt: AT,
+  },
+  version: 0,
+  updatedAt: AT,
+};
 
 const EXAMPLES = {
   queue: exampleEntity('orders', QUEUE_DEFAULTS),
   topic: exampleEntity('events', TOPIC_DEFAULTS),
   subscription: exampleEntity('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
-  rule: exampleEntry(
-    'events/Subscriptions/billing/Rules/large',
-    writeRule({
-      name: 'large',
-      filter: { kind: 'sql', expression: 'Quantity > 100', parameters: {} },
-      createdAt: AT,
-    }),
-  ),
+  rule: exampleEntry('events/Subscriptions/billing/Rules/large', writeRule(RULE.rule)),
   namespace: exampleEntry(
     '$namespaceinfo',
     descriptionElement('NamespaceInfo', [element('Name', 'dynabus')]),
   ),
 } as const;
 
-const etag = { ETag: header('The version of the entity or rule, for If-Match.', '"5f0dcd6a.0"') };
-const oneEntity = atom(ENTRY, {
-  queue: entryDocument(EXAMPLES.queue),
-  topic: entryDocument(EXAMPLES.topic),
-  subscription: entryDocument(EXAMPLES.subscription),
-});
-const oneRule = content(ENTRY, XML, [entryDocument(EXAMPLES.rule)]);
+const JSON_EXAMPLES = {
+  queue: exampleJson('orders', QUEUE_DEFAULTS),
+  topic: exampleJson('events', TOPIC_DEFAULTS),
+  subscription: exampleJson('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
+  rule: JSON.parse(printRule(RULE)) as unknown,
+} as const;
 
-function atom(type: string, examples: Readonly<Record<string, string>>): Fragment {
-  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
-  return { [type]: { schema: XML, examples: Object.fromEntries(named) } };
+const JSON_REQUESTS = {
+  queue: { kind: 'queue', lockDuration: 'PT1M', maxDeliveryCount: 10, requiresSession: false },
+  topic: { kind: 'topic', defaultMessageTimeToLive: 'P14D', userMetadata: 'all events' },
+  subscription: { deadLetteringOnMessageExpiration: true, status: 'Active', forwardTo: 'orders' },
+  rules: [
+    { sql: { expression: 'Quantity > 100' }, action: 'SET Size = 1' },
+    { correlation: { subject: 'created', properties: { Tier: 'gold' } } },
+  ],
+} as const;
+
+const etag = { ETag: header('The version of the entity or rule, for If-Match.', '"5f0dcd6a.0"') };
+const { rule: ruleExample, ...entityExamples } = JSON_EXAMPLES;
+const oneEntity = {
+  ...named(ENTRY, XML, {
+    queue: entryDocument(EXAMPLES.queue),
+    topic: entryDocument(EXAMPLES.topic),
+    subscription: entryDocument(EXAMPLES.subscription),
+  }),
+  ...named('application/json', schemaNamed('Entity'), entityExamples),
+};
+const oneRule = {
+  ...content(ENTRY, XML, [entryDocument(EXAMPLES.rule)]),
+  ...json('Rule', ruleExample),
+};
+
+/** The content of a body of one media type, with examples by name. */
+function named(
+  type: string,
+  schema: Schema,
+  examples: Readonly<Record<string, unknown>>,
+): Fragment {
+  const values = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { [type]: { schema, examples: Object.fromEntries(values) } };
 }
 
 const ANY: readonly RefusalStatus[] = [400, 401, 500, 503, 504];
@@ -123,17 +168,22 @@ function list(
   title: string,
   path: string,
   listed: EntryOptions,
+  shown: Fragment,
   refusals: readonly RefusalStatus[],
 ): OperationDetails {
   const self = `http://localhost:5300/${path}?%24skip=0&%24top=100&api-version=2021-05`;
   const feed = feedDocument({ title, self, updatedAt: AT, entries: [listed] });
   return {
-    description: 'If there are further entries, the feed has a link `next`.',
+    description: 'If there are further entries, there is a link `next`.',
     parameters: ['skip', 'top'],
-    answers: { 200: answer('A feed of entries.', content(FEED, XML, [feed])) },
+    answers: { 200: answer('A page of the list.', { ...content(FEED, XML, [feed]), ...shown }) },
     refusals,
   };
 }
+
+/** A page of entities in JSON. */
+const entities = (kind: keyof typeof entityExamples): Fragment =>
+  json('Entities', { entities: [JSON_EXAMPLES[kind]] });
 
 function put(description: string, requests: Fragment, entryContent: Fragment): OperationDetails {
   return {
@@ -150,7 +200,7 @@ function put(description: string, requests: Fragment, entryContent: Fragment): O
 
 function get(entryContent: Fragment): OperationDetails {
   return {
-    answers: { 200: answer('The entity or rule, as an entry.', entryContent, etag) },
+    answers: { 200: answer('The entity or rule.', entryContent, etag) },
     refusals: ADDRESSING,
   };
 }
@@ -163,6 +213,24 @@ const remove: OperationDetails = {
 
 /** The details of the management operations, by route name. */
 export const MANAGEMENT_OPERATIONS = {
+  listEverything: {
+    description:
+      'Each topic is followed by its subscriptions, each subscription has its rules. `next` is the URL of the next page.',
+    parameters: ['after', 'top'],
+    answers: {
+      200: answer(
+        'A page of entities.',
+        json('Everything', {
+          entities: [
+            JSON_EXAMPLES.queue,
+            JSON_EXAMPLES.topic,
+            { ...JSON_EXAMPLES.subscription, rules: [JSON_EXAMPLES.rule] },
+          ],
+        }),
+      ),
+    },
+    refusals: ANY,
+  },
   discover: {
     answers: {
       200: answer(
@@ -181,37 +249,51 @@ export const MANAGEMENT_OPERATIONS = {
   },
   namespaceInfo: {
     answers: {
-      200: answer(
-        'The namespace, as an entry.',
-        content(ENTRY, XML, [entryDocument(EXAMPLES.namespace)]),
-      ),
+      200: answer('The namespace.', {
+        ...content(ENTRY, XML, [entryDocument(EXAMPLES.namespace)]),
+        ...json('Namespace', { name: 'dynabus', messagingSku: 'Standard' }),
+      }),
     },
     refusals: ANY,
   },
-  listQueues: list('Queues', '$Resources/Queues', EXAMPLES.queue, ANY),
-  listTopics: list('Topics', '$Resources/Topics', EXAMPLES.topic, ANY),
+  listQueues: list('Queues', '$Resources/Queues', EXAMPLES.queue, entities('queue'), ANY),
+  listTopics: list('Topics', '$Resources/Topics', EXAMPLES.topic, entities('topic'), ANY),
   listSubscriptions: list(
     'Subscriptions',
     'events/Subscriptions',
     EXAMPLES.subscription,
+    entities('subscription'),
     ADDRESSING,
   ),
-  listRules: list('Rules', 'events/Subscriptions/billing/Rules', EXAMPLES.rule, ADDRESSING),
+  listRules: list(
+    'Rules',
+    'events/Subscriptions/billing/Rules',
+    EXAMPLES.rule,
+    json('Rules', { rules: [JSON_EXAMPLES.rule] }),
+    ADDRESSING,
+  ),
   getEntity: get(oneEntity),
   putEntity: put(
-    'An update ends all locks of the entity.',
-    atom(ENTRY, {
-      queue: REQUESTS.queue,
-      topic: REQUESTS.topic,
-      subscription: REQUESTS.subscription,
-    }),
+    'An update ends all locks of the entity. The body is ATOM unless its type is application/json.',
+    {
+      ...named(ENTRY, XML, {
+        queue: REQUESTS.queue,
+        topic: REQUESTS.topic,
+        subscription: REQUESTS.subscription,
+      }),
+      ...named('application/json', schemaNamed('EntityRequest'), {
+        queue: JSON_REQUESTS.queue,
+        topic: JSON_REQUESTS.topic,
+        subscription: JSON_REQUESTS.subscription,
+      }),
+    },
     oneEntity,
   ),
   deleteEntity: remove,
   getRule: get(oneRule),
   putRule: put(
-    'Filters: TrueFilter, FalseFilter, SqlFilter, CorrelationFilter.',
-    content(ENTRY, XML, [REQUESTS.rule]),
+    'Filters in ATOM: TrueFilter, FalseFilter, SqlFilter, CorrelationFilter. The body is ATOM unless its type is application/json.',
+    { ...content(ENTRY, XML, [REQUESTS.rule]), ...json('RuleRequest', ...JSON_REQUESTS.rules) },
     oneRule,
   ),
   deleteRule: remove,

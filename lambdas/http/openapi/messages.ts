@@ -256,7 +256,7 @@ export const MESSAGE_OPERATIONS = {
   },
   resubmit: {
     description: 'Only for dead-letter queues.',
-    body: requestBody(json('Resubmit', { maxMessages: 100 }), false),
+    body: requestBody(json('Resubmit', { maxMessages: 100, to: 'orders' }), false),
     answers: {
       200: answer(
         'The number of messages that were sent again.',

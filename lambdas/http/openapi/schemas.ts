@@ -1,31 +1,12 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { MANAGEMENT_SCHEMAS } from './management-schemas.ts';
+import { deadLetterFields, OPERATOR_SCHEMAS, sequenceNumbers } from './operator-schemas.ts';
+import { boolean, id, listOf, ref, type Schema, strict, text } from './schema-parts.ts';
 import { TRANSACTION_SCHEMAS } from './transaction-schemas.ts';
-
-/**
- * A JSON Schema (2020-12). The schemas of requests and responses are written by hand, not derived from the zod schemas
- * that parse the requests: `z.toJSONSchema` would add 22 KB to the manage function, more than test/cdk/bundle.test.ts
- * still allows, and it shows nothing of sequence numbers, properties, messages and operations of transactions, which
- * other code parses. A test compares both.
- */
-export type Schema = Readonly<Record<string, unknown>>;
 
 /** A reference to a schema of the document. */
 export function schemaNamed(name: keyof typeof SCHEMAS): Schema {
   return { $ref: `#/components/schemas/${name}` };
-}
-
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const text = { type: 'string' } as const;
-const id = { type: 'string', maxLength: LIMITS.idLength } as const;
-const boolean = { type: 'boolean' } as const;
-
-/** An object with no other fields than these: a misspelled one is refused. */
-function strict(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return { type: 'object', properties, required, additionalProperties: false };
-}
-
-function listOf(items: Schema, maxItems: number): Schema {
-  return { type: 'array', items, minItems: 1, maxItems };
 }
 
 function settlement(outcome: string, options: Readonly<Record<string, Schema>> = {}): Schema {
@@ -34,17 +15,6 @@ function settlement(outcome: string, options: Readonly<Record<string, Schema>> =
     'outcome',
   ]);
 }
-
-const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
-const deadLetterFields = {
-  properties: ref('Properties'),
-  deadLetterReason: deadLetterText,
-  deadLetterErrorDescription: deadLetterText,
-};
-const sequenceNumbers = {
-  ...listOf(ref('SequenceNumber'), LIMITS.sequenceNumbers),
-  uniqueItems: true,
-};
 
 /** The keys that a sender may set. Read-only and unknown keys are ignored; null counts as absent. */
 const sentBrokerProperties = {
@@ -208,26 +178,6 @@ export const SCHEMAS = {
     },
     ['sequenceNumbers'],
   ),
-  DeadLetters: strict({ sequenceNumbers, ...deadLetterFields }, ['sequenceNumbers']),
-  Delete: {
-    oneOf: [
-      ref('SequenceNumbers'),
-      strict(
-        {
-          maxMessages: { type: 'integer', minimum: 1, maximum: 4000 },
-          enqueuedBefore: { ...text, description: 'RFC 1123, or ISO 8601 with an offset.' },
-        },
-        ['maxMessages', 'enqueuedBefore'],
-      ),
-    ],
-  },
-  Resubmit: {
-    oneOf: [
-      strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
-      strict({ sequenceNumbers }, ['sequenceNumbers']),
-    ],
-  },
-  Purge: strict({}, []),
   SessionLock: {
     type: 'object',
     properties: { sessionId: text, sessionLock: text, lockedUntilUtc: text },
@@ -252,17 +202,9 @@ export const SCHEMAS = {
     },
     required: ['outcomes'],
   },
-  Deleted: {
-    type: 'object',
-    properties: { deleted: { type: 'integer', minimum: 0 } },
-    required: ['deleted'],
-  },
-  Resubmitted: {
-    type: 'object',
-    properties: { resubmitted: { type: 'integer', minimum: 0 } },
-    required: ['resubmitted'],
-  },
+  ...OPERATOR_SCHEMAS,
   ...TRANSACTION_SCHEMAS,
+  ...MANAGEMENT_SCHEMAS,
   Health: {
     type: 'object',
     properties: { status: { const: 'healthy' }, message: text },

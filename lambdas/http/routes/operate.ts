@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { OperatorAction } from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import {
@@ -12,6 +13,7 @@ import {
 import { parseSequenceNumbers } from '../format/sequence-numbers.ts';
 import { sessionIdOf } from '../format/session-query.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
+import { authorizeEntity, IamRequest } from '../routing/access.ts';
 import { NAMES_LIMIT, withBody } from '../routing/request-body.ts';
 import { serve } from '../routing/routing.ts';
 
@@ -51,7 +53,9 @@ export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
     return jsonAnswer(c, JSON.stringify({ deleted }));
   });
   serve(app, dependencies, 'resubmit', async (c, path) => {
-    const resubmitted = await broker.resubmit(path, await read(c, parseResubmit));
+    const options = await read(c, parseResubmit);
+    if (options.to !== undefined) await authorizeDestination(dependencies, c.req.raw, options.to);
+    const resubmitted = await broker.resubmit(path, options);
     return jsonAnswer(c, JSON.stringify({ resubmitted }));
   });
   serve(app, dependencies, 'purge', async (c, path) => {
@@ -59,4 +63,22 @@ export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
     await broker.purge(path);
     return jsonAnswer(c, '{}');
   });
+}
+
+/**
+ * Requires Send on the destination by the token of the request. Throws Unauthenticated, ServiceBusy; Forbidden if IAM
+ * evaluated the path of the request alone.
+ */
+async function authorizeDestination(
+  dependencies: HttpDependencies,
+  request: Request,
+  to: EntityPath,
+): Promise<void> {
+  if (request instanceof IamRequest && !request.allowsEveryPath) {
+    throw new BrokerError(
+      'Forbidden',
+      "IAM evaluated the path of this request only, not that of the destination in 'to'. Receive the messages, and send them with POST /$transactions, which completes them at the same time.",
+    );
+  }
+  await authorizeEntity(dependencies, request, to, ['Send']);
 }

@@ -28,6 +28,11 @@ export class IamRequest extends Request {
     this.#evaluatedPath = evaluatedPath;
   }
 
+  /** Whether IAM allowed the caller every path, so that a request may name other entities. */
+  get allowsEveryPath(): boolean {
+    return this.#evaluatedPath === undefined;
+  }
+
   /**
    * Refuses a path whose spelling differs between IAM's evaluation and our routing: one with `..` or empty
    * segments, or percent-encoded twice. A policy may deny one spelling and allow the other. Throws Forbidden.

@@ -66,17 +66,20 @@ interface Failure {
 /**
  * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
  * of the service: `report` logs it, and the response is a 500 that does not reveal it. Each has a tracking id
- * (semantics #157, #B2).
+ * (semantics #157, #B2). `isJson` = which responses are JSON besides those that would be anyway.
  */
 export function errorHandler(
   dependencies: ErrorDependencies,
   style: ErrorStyle,
   report: typeof reportFault = reportFault,
+  isJson: (request: Request) => boolean = () => false,
 ): ErrorHandler {
   return (error, c) => {
     const trackingId = createTrackingId(dependencies.random);
     if (!(error instanceof BrokerError)) report(error, trackingId);
-    return respond(withHint(failureOf(error, style), c), c, dependencies, trackingId);
+    const failure = withHint(failureOf(error, style), c);
+    const json = wantsJson(c) || isJson(c.req.raw);
+    return respond(failure, json, c, dependencies, trackingId);
   };
 }
 
@@ -104,7 +107,7 @@ export function unknownRouteResponse(
         sentence: 'No operation of the service has this address.',
         retryable: false,
       };
-  return respond(failure, c, dependencies, createTrackingId(dependencies.random));
+  return respond(failure, wantsJson(c), c, dependencies, createTrackingId(dependencies.random));
 }
 
 /** The error of one outcome in a response that holds several outcomes. */
@@ -174,12 +177,12 @@ function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {
 /** Every refusal has two headers for programs (semantics H5). */
 function respond(
   failure: Failure,
+  json: boolean,
   c: Context,
   dependencies: ErrorDependencies,
   trackingId: string,
 ): Response {
   const timestamp = new Date(dependencies.clock.now()).toISOString().slice(0, 19);
-  const json = wantsJson(c);
   const body = json
     ? jsonBody(failure, trackingId, timestamp)
     : xmlBody(

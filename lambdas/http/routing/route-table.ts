@@ -173,7 +173,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Manage'],
     kind: 'extension',
-    summary: 'Sends messages of a dead-letter queue to its main queue again.',
+    summary: 'Sends messages of a dead-letter queue to its main queue again, or to another entity.',
   },
   {
     name: 'purge',
@@ -197,6 +197,18 @@ export const ROUTES = [
     rights: ['Send', 'Listen'],
     kind: 'extension',
     summary: 'Sends messages to any entities and settles messages of one entity, all or nothing.',
+  },
+
+  // All entities at once.
+  {
+    name: 'listEverything',
+    method: 'GET',
+    path: '/$entities',
+    function: 'manage',
+    rights: ['Manage'],
+    kind: 'extension',
+    summary:
+      'Returns all queues and topics with their subscriptions and rules, page by page, in JSON.',
   },
 
   // The service itself.

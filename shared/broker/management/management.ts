@@ -14,12 +14,14 @@ import {
 import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
 import type { Tier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
+import { present } from '../../domain/present.ts';
 import type { ListPage, Page } from '../ports/entities.ts';
 import type {
   ManagementDependencies,
   MessageCounts,
   RuleInput,
   RuntimeCounts,
+  StoredRule,
 } from '../ports/management.ts';
 import { describeEntity, type EntitySettings } from './describe-entity.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
@@ -29,6 +31,11 @@ import { firstRule, RuleManagement } from './rules.ts';
 /** An entity with its runtime counts. */
 export interface EntityReport extends RuntimeCounts {
   readonly entity: Entity;
+}
+
+/** An entity with its runtime counts and, of a subscription, its first rules. */
+export interface EntityWithRules extends EntityReport {
+  readonly rules?: Page<StoredRule>;
 }
 
 /** The runtime counts of an entity that was just created, which are known without counting. */
@@ -127,6 +134,33 @@ export class Management {
       ...page,
       top: Math.min(page.top, LIMITS.listPage),
     });
+  }
+
+  /**
+   * Up to `top` entities of all kinds with their counts and rules: queues and topics in order of their keys, each topic
+   * followed by its subscriptions. `after` = the path after which to start, whether its entity exists or not. Reads a
+   * bounded part of the namespace, wherever the page begins, so entities that come and go do not move others.
+   */
+  async everything(
+    after: string | undefined,
+    top: number,
+    rulesMax: number,
+  ): Promise<Page<EntityWithRules>> {
+    const key = after === undefined ? undefined : parseEntityPath(after).key;
+    const most = Math.min(top, LIMITS.listPage);
+    const { items, more } = await this.#dependencies.entities.page(key, most);
+    const subscriptions = items.filter(({ description }) => description.kind === 'subscription');
+    const [reports, rules] = await Promise.all([
+      this.report(items),
+      this.rules.listOf(subscriptions, rulesMax),
+    ]);
+    return {
+      items: reports.map((report) => ({
+        ...report,
+        ...present({ rules: rules.get(report.entity.id) }),
+      })),
+      more,
+    };
   }
 
   /** The runtime counts of entities, in the order given. */

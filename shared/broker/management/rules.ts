@@ -95,6 +95,21 @@ export class RuleManagement {
     };
   }
 
+  /**
+   * Up to `most` rules of each subscription, by the id of the subscription: the first by name, in the order of their
+   * creation.
+   */
+  async listOf(
+    subscriptions: readonly Entity[],
+    most: number,
+  ): Promise<ReadonlyMap<string, Page<StoredRule>>> {
+    const found = await this.#dependencies.rules.listOf(subscriptions, most);
+    const ordered = [...found].map(([id, { items, more }]) => {
+      return [id, { items: items.toSorted(byCreation), more }] as const;
+    });
+    return new Map(ordered);
+  }
+
   async #subscription(path: string): Promise<Entity> {
     const at = parseEntityPath(path);
     const entity = await this.#dependencies.entities.read(at.key);

@@ -1,4 +1,3 @@
-import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
@@ -9,7 +8,9 @@ import type { DeleteOptions, ResubmitOptions } from '../broker.ts';
 import type { BrokerDependencies } from '../dependencies.ts';
 import { findReceivable, requireQueueOrSubscription, requireSendable } from '../entity-lookup.ts';
 import { tryForward } from '../routing/forward-pending.ts';
+import { requireSendPath } from '../send/send.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
+import { resubmitElsewhere, sequencesIn } from './resubmit-elsewhere.ts';
 
 /** Operations on many messages at once. */
 
@@ -36,7 +37,7 @@ export async function deleteMessages(
   return await dependencies.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
 }
 
-/** Sends dead letters to the main queue again; see `Broker.resubmit`. */
+/** Sends dead letters to the main queue again, or to another entity; see `Broker.resubmit`. */
 export async function resubmit(
   dependencies: BrokerDependencies,
   path: EntityPath,
@@ -48,6 +49,11 @@ export async function resubmit(
     );
   }
   const entity = await findReceivable(dependencies, path);
+  const { to } = options;
+  if (to !== undefined && to.key !== path.key) {
+    return await resubmitElsewhere(dependencies, entity, path.subQueue, { ...options, to });
+  }
+  if (to !== undefined) requireSendPath(to);
   requireSendable(entity);
   const resubmitted = await countDone(resubmissions(dependencies, entity, path, options));
   await tryForward(dependencies, entity, partitionNumbers(entity));
@@ -80,12 +86,6 @@ async function* resubmissions(
     left -= count;
     yield count;
   }
-}
-
-/** The numbers within the log of a partition, of those that are there. */
-function sequencesIn(numbers: readonly bigint[], partition: number): ReadonlySet<bigint> {
-  const places = numbers.map(splitSequenceNumber).filter((place) => place.partition === partition);
-  return new Set(places.map(({ sequence }) => sequence));
 }
 
 /** The log to resubmit to. An entity that forwards and requires sessions stores the message outside of sessions. */

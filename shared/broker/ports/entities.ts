@@ -30,6 +30,11 @@ export interface EntityStore {
   purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity>;
   /** The entities of one kind in order of their names; subscriptions of one topic. */
   list(page: ListPage): Promise<Page<Entity>>;
+  /**
+   * Up to `top` queues and topics in order of their keys, each topic followed by its subscriptions. `after` = the key
+   * after which to start, whether its entity exists or not; undefined = at the first.
+   */
+  page(after: string | undefined, top: number): Promise<Page<Entity>>;
   /** Drops an entity from the cache, so that the next `find` reads it. */
   forget(key: string): void;
 }

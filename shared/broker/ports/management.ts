@@ -3,7 +3,7 @@ import type { SubscriptionDescription } from '../../domain/entities/descriptions
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { TieredNamespace } from '../../domain/entities/tier.ts';
 import type { Rule } from '../../filters/rule.ts';
-import type { EntityStore } from './entities.ts';
+import type { EntityStore, Page } from './entities.ts';
 
 /** A rule as a client sends it. */
 export type RuleInput = Omit<Rule, 'createdAt'>;
@@ -44,6 +44,14 @@ export interface RuleStore {
   remove(subscription: Entity, name: string): Promise<void>;
   /** All rules of one subscription, in any order. */
   list(subscription: Entity): Promise<readonly StoredRule[]>;
+  /**
+   * Up to `most` rules of each of many subscriptions, by the id of the subscription, in order of their names. Those of
+   * one topic are read together if they are few.
+   */
+  listOf(
+    subscriptions: readonly Entity[],
+    most: number,
+  ): Promise<ReadonlyMap<string, Page<StoredRule>>>;
 }
 
 /** A subscription to create. */

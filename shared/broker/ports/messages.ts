@@ -14,7 +14,7 @@ import type {
   SettlementAction,
 } from '../broker.ts';
 import type { DeduplicationCondition, DuplicateStore } from './duplicates.ts';
-import type { Forward, Publication } from './publication.ts';
+import type { Forward, Publication, StoredBatch } from './publication.ts';
 import type { TransactionStore } from './transactions.ts';
 
 /** A claim of messages of one log. */
@@ -221,13 +221,30 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    * never in both queues or in neither. Returns how many.
    */
   resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
+  /**
+   * Moves up to `maxMessages` unlocked dead letters to another entity, by `forward`, in batches of up to `batchMax`.
+   * Returns how many. Throws what `forward` throws, except ConflictInProgress: then the batch stays where it is.
+   */
+  forwardSome(
+    log: Log,
+    request: MoveRequest & { readonly batchMax: number },
+    policy: LogPolicy,
+    forward: ForwardSome,
+  ): Promise<number>;
 }
 
-/** How to resubmit dead letters. */
-export interface ResubmitRequest {
+/** Forwards messages of a batch, each in one transaction; returns the numbers of those that it has moved. */
+export type ForwardSome = (batch: StoredBatch) => Promise<readonly bigint[]>;
+
+/** Which dead letters to move. */
+export interface MoveRequest {
   readonly maxMessages: number;
   /** The only messages to move, by their numbers within the log; absent = the oldest. */
   readonly sequences?: ReadonlySet<bigint>;
+}
+
+/** How to resubmit dead letters. */
+export interface ResubmitRequest extends MoveRequest {
   /** The main queue's limit for the messages' own time to live, ms; absent = none. */
   readonly timeToLiveMsMax: number | undefined;
 }

@@ -232,7 +232,7 @@ async function forwardTo(
 }
 
 /** Routes forwarded messages, whose own keys decide their partitions, and so their order (semantics #P11, F10). */
-async function enter(
+export async function enter(
   dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],

@@ -205,7 +205,7 @@ function storedInPart(cause: unknown): never {
 }
 
 /** Throws QuotaExceeded if the messages would exceed the size limit of the entity (semantics M18, #159). */
-async function requireQuota(
+export async function requireQuota(
   dependencies: BrokerDependencies,
   entity: Entity,
   settings: IngressSettings,

@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import type { Message } from './message.ts';
 
 /** Why the broker dead-letters a message, in the service's exact words (semantics #C6). */
 export interface DeadLetterReason {
@@ -32,4 +33,15 @@ export function maxDeliveryExceeded(maxDeliveryCount: number): DeadLetterReason 
     reason: 'MaxDeliveryCountExceeded',
     description: `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`,
   };
+}
+
+/** The message as it was before it was dead-lettered: without the reason, its description and the source. */
+export function withoutDeadLettering(message: Message): Message {
+  const { deadLetterSource: _, ...rest } = message;
+  const {
+    DeadLetterReason: __,
+    DeadLetterErrorDescription: ___,
+    ...properties
+  } = message.properties;
+  return { ...rest, properties };
 }

@@ -23,7 +23,7 @@ import {
 } from './entity-document.ts';
 import { EntityLists, topicListPut, topicListRemoval } from './entity-lists.ts';
 import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
-import { listEntities, listSubscriptions } from './list-entities.ts';
+import { listEntities, listSubscriptions, pageOfEntities } from './list-entities.ts';
 
 /** The dependencies of `DynamoEntityStore`. */
 export interface EntityStoreDependencies {
@@ -268,6 +268,11 @@ export class DynamoEntityStore implements EntityStore {
     const topic = await this.read(page.topic);
     if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
     return await this.#lists.subscriptions(topic.id, page);
+  }
+
+  async page(after: string | undefined, top: number): Promise<Page<Entity>> {
+    const { table, namespace } = this.#dependencies;
+    return await pageOfEntities(table, namespace, after, top);
   }
 
   forget(key: string): void {

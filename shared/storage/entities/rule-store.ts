@@ -1,9 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Page } from '../../broker/ports/entities.ts';
 import type { NewSubscription, RuleStore, StoredRule } from '../../broker/ports/management.ts';
 import { assert } from '../../domain/assert.ts';
 import { alreadyExists, BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { groupBy } from '../../domain/group-by.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
+import { KB, MB } from '../../domain/units.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
@@ -114,6 +118,52 @@ export class DynamoRuleStore implements RuleStore {
     return rules;
   }
 
+  /**
+   * Reads the collection of a topic if it has no more than `RULES_TOGETHER` rules for each of the subscriptions, and
+   * else, after that one query, the rules of each subscription. After `ALL_BYTES`, the others have none and more.
+   */
+  async listOf(
+    subscriptions: readonly Entity[],
+    most: number,
+  ): Promise<ReadonlyMap<string, Page<StoredRule>>> {
+    const found = new Map<string, Page<StoredRule>>();
+    const budget = { bytes: ALL_BYTES };
+    for (const together of groupBy(subscriptions, (one) => this.#collection(one)).values()) {
+      const [first] = together;
+      const all =
+        first && (await this.#upTo(first, undefined, together.length * RULES_TOGETHER, budget));
+      const bySubscription = groupBy(all?.items ?? [], ({ sk }) => String(sk).split('/', 1)[0]);
+      await inParallel(together, WIDTH, async (one) => {
+        const documents =
+          all?.more === false
+            ? pageOf(bySubscription.get(one.id) ?? [], most)
+            : await this.#upTo(one, `${one.id}/`, most, budget);
+        found.set(one.id, { ...documents, items: documents.items.map(ruleOf) });
+      });
+    }
+    return found;
+  }
+
+  /** Up to `most` documents of the rules of the topic above `subscription`, and no more than a share of the budget. */
+  async #upTo(
+    subscription: Entity,
+    prefix: string | undefined,
+    most: number,
+    budget: { bytes: number },
+  ): Promise<Page<Document>> {
+    const documents: Document[] = [];
+    if (budget.bytes <= 0) return { items: [], more: true };
+    const collection = this.#collection(subscription);
+    let bytes = 0;
+    for await (const document of this.#table.all(collection, prefix, { pageSize: most + 1 })) {
+      if (documents.length === most || bytes > SHARE_BYTES) return { items: documents, more: true };
+      documents.push(document);
+      bytes += bytesOf(document);
+      budget.bytes -= bytesOf(document);
+    }
+    return { items: documents, more: false };
+  }
+
   #put(subscription: Entity, stored: StoredRule, condition: object): DocumentWrite {
     const Item = { ...this.#keyOf(subscription, stored.rule.name), ...toDocument(stored) };
     return { Put: { TableName: this.#table.name, Item, ...condition } };
@@ -130,6 +180,23 @@ export class DynamoRuleStore implements RuleStore {
       sk: `${subscription.id}/${name.toLowerCase()}`,
     };
   }
+}
+
+/** Rules for each subscription of a topic that are read with one query for all of them. */
+const RULES_TOGETHER = 4;
+/** Subscriptions of which the rules are read at the same time. */
+const WIDTH = 16;
+
+/** Bytes of rules that one call reads, and those of one of its queries; more than a client would want to see. */
+const ALL_BYTES = 4 * MB;
+const SHARE_BYTES = 512 * KB;
+
+function bytesOf({ rule }: Document): number {
+  return rule instanceof Uint8Array ? rule.byteLength : 0;
+}
+
+function pageOf(documents: readonly Document[], most: number): Page<Document> {
+  return { items: documents.slice(0, most), more: documents.length > most };
 }
 
 const NEW = { ConditionExpression: 'attribute_not_exists(pk)' } as const;

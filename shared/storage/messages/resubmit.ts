@@ -1,8 +1,10 @@
-import type { ResubmitRequest } from '../../broker/ports/messages.ts';
+import type { ForwardSome, MoveRequest, ResubmitRequest } from '../../broker/ports/messages.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
 import { countDone } from '../../domain/count-done.ts';
+import { withoutDeadLettering } from '../../domain/messages/dead-letter-reasons.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { takeNumbers } from '../append/partition-header.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
@@ -12,6 +14,7 @@ import { loadMessages, putPayloads, releasePayload } from '../blocks/payloads.ts
 import { announce, readPages } from '../blocks/read-blocks.ts';
 import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { decided } from '../dynamodb/unknown-outcome.ts';
+import { readBatch } from '../fan-out/move-source.ts';
 import { randomName } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -31,16 +34,48 @@ export async function resubmit(
   request: ResubmitRequest,
   policy: LogPolicy,
 ): Promise<number> {
-  return await countDone(moves(context, from, to, request, policy));
+  const { timeToLiveMsMax } = request;
+  const move: Move = (block, slots) =>
+    resubmitSlots(context, from, to, { block, slots, timeToLiveMsMax });
+  return await countDone(moves(context, from, request, policy, move));
 }
+
+/**
+ * Moves dead letters to another entity, by `forward`, in batches of up to `batchMax` messages of a block. A batch that
+ * another process changed meanwhile stays where it is. Reads as `resubmit`.
+ */
+export async function forwardSome(
+  context: StoreContext,
+  from: Log,
+  request: MoveRequest & { readonly batchMax: number },
+  policy: LogPolicy,
+  forward: ForwardSome,
+): Promise<number> {
+  const move: Move = async (block, slots) => {
+    const source = { log: from, taken: [{ block, slots }] };
+    const batch = await readBatch(context, source, context.clock.now());
+    if (batch === undefined) return [];
+    try {
+      const sequences = await forward(batch);
+      return sequences.map((sequence) => Number(sequence - block.sequence));
+    } catch (error) {
+      if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
+      return [];
+    }
+  };
+  return await countDone(moves(context, from, request, policy, move));
+}
+
+/** Moves messages of a block in one transaction; returns the slots of those that moved. */
+type Move = (block: Block, slots: readonly number[]) => Promise<readonly number[]>;
 
 /** Moves messages in the order of their sequence numbers; yields after each transaction how many it moved. */
 async function* moves(
   context: StoreContext,
   from: Log,
-  to: Log,
-  { maxMessages, sequences, timeToLiveMsMax }: ResubmitRequest,
+  { maxMessages, sequences, batchMax }: MoveRequest & { readonly batchMax?: number },
   policy: LogPolicy,
+  move: Move,
 ): AsyncGenerator<number> {
   let left = maxMessages;
   const last = sequences && [...sequences].sort((a, b) => (a < b ? -1 : 1)).at(-1);
@@ -50,10 +85,10 @@ async function* moves(
     if (last !== undefined && first !== undefined && first.sequence > last) return;
     const now = context.clock.now();
     const gone = new Map<Block, readonly number[]>();
-    for (const { block, slots: free } of inOrder(blocks, policy, now, sequences)) {
+    for (const { block, slots: free } of inOrder(blocks, policy, now, { sequences, batchMax })) {
       const slots = free.slice(0, left);
       const rest = without(block, gone.get(block) ?? []);
-      const went = await resubmitSlots(context, from, to, { block: rest, slots, timeToLiveMsMax });
+      const went = await move(rest, slots);
       gone.set(block, [...(gone.get(block) ?? []), ...went]);
       left -= went.length;
       yield went.length;
@@ -70,7 +105,13 @@ function inOrder(
   blocks: readonly Block[],
   { rules }: LogPolicy,
   now: number,
-  sequences: ReadonlySet<bigint> | undefined,
+  {
+    sequences,
+    batchMax = Number.POSITIVE_INFINITY,
+  }: {
+    readonly sequences: ReadonlySet<bigint> | undefined;
+    readonly batchMax: number | undefined;
+  },
 ): readonly { readonly block: Block; readonly slots: readonly number[] }[] {
   const chosen = blocks
     .flatMap((block) =>
@@ -85,7 +126,7 @@ function inOrder(
   const runs: { block: Block; slots: number[] }[] = [];
   for (const { block, slot } of chosen) {
     const last = runs.at(-1);
-    if (last?.block === block) last.slots.push(slot);
+    if (last?.block === block && last.slots.length < batchMax) last.slots.push(slot);
     else runs.push({ block, slots: [slot] });
   }
   return runs;
@@ -169,11 +210,5 @@ function hasSession({ sessionId }: Message): boolean {
 }
 
 function asNew(message: Message, timeToLiveMsMax: number | undefined): Message {
-  const { deadLetterSource: _, ...rest } = message;
-  const {
-    DeadLetterReason: __,
-    DeadLetterErrorDescription: ___,
-    ...properties
-  } = message.properties;
-  return capTimeToLive({ ...rest, properties }, timeToLiveMsMax);
+  return capTimeToLive(withoutDeadLettering(message), timeToLiveMsMax);
 }

@@ -152,6 +152,7 @@ const ROWS: readonly Row[] = [
   managingNamespace('namespaceInfo', '$namespaceinfo'),
   managingNamespace('listQueues', '$Resources/Queues'),
   managingNamespace('listTopics', '$Resources/Topics'),
+  managingNamespace('listEverything', '$entities'),
   managingNamespace('putEntity', async (broker) => {
     await broker.request('DELETE', 'new');
     return ['new', { body: QUEUE }];

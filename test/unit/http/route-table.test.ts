@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { manageRoutes } from '../../../lambdas/http/atom/routes.ts';
+import { manageRoutes } from '../../../lambdas/http/management/routes.ts';
 import { openApiRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';

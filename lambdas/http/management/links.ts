@@ -2,7 +2,7 @@
  * The URLs in responses. Their host is the one by which the client reached the service, so that they work for
  * this client; the official clients take names and pages from them (semantics G9, G14).
  */
-export class AtomLinks {
+export class ResourceLinks {
   readonly #url: URL;
 
   constructor(requestUrl: string) {
@@ -28,6 +28,13 @@ export class AtomLinks {
     members.splice(place < 0 ? members.length : place, 1, `%24skip=${skip}`);
     const { origin, pathname } = this.#url;
     return `${origin}${pathname}?${members.join('&')}`;
+  }
+
+  /** The URL of the page of the requested list that follows an entity. */
+  pageAfter(path: string): string {
+    const url = new URL(this.#url);
+    url.searchParams.set('after', path);
+    return url.href;
   }
 
   /** The address of a destination of forwarding. */

@@ -6,6 +6,7 @@ import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
 export type ManagePath =
   | { readonly kind: 'discovery' }
   | { readonly kind: 'namespace' }
+  | { readonly kind: 'everything' }
   | { readonly kind: 'queues' }
   | { readonly kind: 'topics' }
   | { readonly kind: 'subscriptions'; readonly topic: string }
@@ -27,6 +28,8 @@ export function parseManagePath(pathname: string): ManagePath {
       return { kind: 'discovery' };
     case '$namespaceinfo':
       return { kind: 'namespace' };
+    case '$entities':
+      return { kind: 'everything' };
     case '$resources/queues':
       return { kind: 'queues' };
     case '$resources/topics':

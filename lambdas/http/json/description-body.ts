@@ -1,0 +1,80 @@
+import type { Faults } from '../../../shared/config/faults.ts';
+import { memberPath } from '../../../shared/config/fields.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
+import { isExactNumber, isJsonObject, parseExactJson, plainNumber } from '../format/exact-json.ts';
+import { isWellFormed, NOT_WELL_FORMED } from '../format/well-formed-text.ts';
+
+/** A JSON object. Its own members may have any name, also `__proto__`. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The longest sentence about the faults of a body, in characters. */
+const SENTENCE_LENGTH_MAX = 4000;
+
+/**
+ * Parses the JSON of an entity or a rule, which must be one object. Numbers keep their digits, as `parseExactJson`
+ * says. Throws ArgumentError, also for an object that has a name twice, and for a text that UTF-8 cannot encode.
+ */
+export function parseDescription(body: Uint8Array): JsonObject {
+  const json = parseExactJson(body, 'The body');
+  if (!isJsonObject(json) || isExactNumber(json)) {
+    throw argumentError('The body must be a JSON object, with the members as names and values.');
+  }
+  requireUniqueNames(new TextDecoder().decode(body));
+  requireWellFormed(json, '');
+  return json;
+}
+
+/** The strings of a JSON text, and the marks that tell where an object or list begins and ends. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/gs;
+
+/** Refuses an object that has a name twice: `JSON.parse` would take the last value without a word. */
+function requireUniqueNames(text: string): void {
+  const open: Set<string>[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') open.push(new Set());
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':') addName(open.at(-1), last);
+    else last = token;
+  }
+}
+
+function addName(names: Set<string> | undefined, token: string): void {
+  const name = String(JSON.parse(token));
+  if (names?.has(name)) {
+    throw argumentError(
+      `The body has the member ${token.slice(0, 64)} twice in one object: remove one.`,
+    );
+  }
+  names?.add(name);
+}
+
+/** The depth is bounded by `parseExactJson`. */
+function requireWellFormed(value: unknown, at: string): void {
+  if (typeof value === 'string' && !isWellFormed(value)) {
+    throw argumentError(`${at}: The text ${NOT_WELL_FORMED}.`);
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    const place = Array.isArray(value) ? `${at}[${name}]` : memberPath(at, name);
+    if (!isWellFormed(name)) throw argumentError(`${place}: The name ${NOT_WELL_FORMED}.`);
+    requireWellFormed(member, place);
+  }
+}
+
+/** A copy in which every number is a plain one, for values of which the spelling does not matter. */
+export function plainNumbers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (!isJsonObject(value) || isExactNumber(value)) return plainNumber(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, plainNumbers(member)]),
+  );
+}
+
+/** Throws ArgumentError if there are faults, with all of them in one sentence of bounded length. */
+export function requireNoFaults({ lines }: Faults): void {
+  if (lines.length === 0) return;
+  const all = lines.join(' ');
+  const text = all.length > SENTENCE_LENGTH_MAX ? `${all.slice(0, SENTENCE_LENGTH_MAX)}…` : all;
+  throw argumentError(lines.length === 1 ? text : `The body has several faults. ${text}`);
+}

@@ -1,0 +1,95 @@
+import type { EntityReport } from '../../../shared/broker/management/management.ts';
+import type { MessageCounts } from '../../../shared/broker/ports/management.ts';
+import { SETTINGS, type SettingForm } from '../../../shared/config/setting-table.ts';
+import { formatDuration } from '../../../shared/domain/duration.ts';
+import type { AuthorizationRule } from '../../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../../shared/domain/entities/entity.ts';
+import { totalMegabytes } from '../../../shared/domain/entities/entity-settings.ts';
+import { isoDate } from '../format/date-text.ts';
+
+/** Converts the name of a destination to its absolute address in this namespace (semantics F1). */
+export type AddressOf = (name: string) => string;
+
+/**
+ * The JSON of an entity: its settings by the names of the official administration client, its counts and times
+ * (semantics G27). What is unlimited or not set is left out. `readEntity` reads the same settings from it.
+ */
+export function entityJson(
+  report: EntityReport,
+  addressOf: AddressOf,
+): Readonly<Record<string, unknown>> {
+  const { entity } = report;
+  const { kind } = entity.description;
+  return {
+    kind,
+    name: entity.name,
+    ...names(entity),
+    ...settings(entity, addressOf),
+    ...counts(report.messages),
+    ...(kind === 'topic' && { subscriptionCount: report.subscriptions }),
+    ...times(report),
+  };
+}
+
+function names({ description, name }: Entity) {
+  if (description.kind !== 'subscription') return {};
+  const [topicName, subscriptionName] = name.split(/\/Subscriptions\/(?=[^/]+$)/);
+  return { topicName, subscriptionName };
+}
+
+function settings({ name: own, description }: Entity, addressOf: AddressOf) {
+  const found = new Map<string, unknown>(Object.entries(description));
+  if (description.kind !== 'subscription') {
+    found.set('maxSizeInMegabytes', totalMegabytes(description));
+  }
+  const members = Object.entries(SETTINGS[description.kind]).flatMap(
+    ([setting, { field, form }]) => {
+      const value = found.get(field);
+      if (value === undefined) return [];
+      // An entity can be its own destination only by its address (semantics #126).
+      const isOwn = form === 'destination' && String(value).toLowerCase() === own.toLowerCase();
+      return [[setting, isOwn ? addressOf(own) : settingJson(form, value)] as const];
+    },
+  );
+  return Object.fromEntries(members);
+}
+
+function settingJson(form: SettingForm, value: unknown): unknown {
+  if (form === 'policies') return Array.isArray(value) ? value.map(policyJson) : [];
+  const isDuration = form === 'duration' || form === 'unlimitedDuration';
+  return isDuration && typeof value === 'number' ? formatDuration(value) : value;
+}
+
+function policyJson({ keyName, rights, primaryKey, secondaryKey }: AuthorizationRule) {
+  return { keyName, accessRights: rights, primaryKey, secondaryKey };
+}
+
+function counts({
+  active,
+  deadLetter,
+  scheduled,
+  transfer,
+  transferDeadLetter,
+  isEstimate,
+  size,
+}: MessageCounts) {
+  return {
+    activeMessageCount: active,
+    deadLetterMessageCount: deadLetter,
+    scheduledMessageCount: scheduled,
+    transferMessageCount: transfer,
+    transferDeadLetterMessageCount: transferDeadLetter,
+    // The sum of the messages in all states (semantics #155, N21).
+    totalMessageCount: active + deadLetter + scheduled + transfer + transferDeadLetter,
+    countsAreEstimates: isEstimate,
+    sizeInBytes: size,
+  };
+}
+
+function times({ entity, messages: { accessedAt } }: EntityReport) {
+  return {
+    createdAt: isoDate(entity.createdAt),
+    modifiedAt: isoDate(entity.updatedAt),
+    ...(accessedAt !== undefined && { accessedAt: isoDate(accessedAt) }),
+  };
+}

@@ -1,0 +1,84 @@
+import type { EntityWithRules } from '../../../shared/broker/management/management.ts';
+import { argumentError } from '../../../shared/domain/broker-error.ts';
+import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { KB, MB } from '../../../shared/domain/units.ts';
+import { printPage } from '../json/answer.ts';
+import { entityJson } from '../json/write-entity.ts';
+import { printRule } from '../json/write-rule.ts';
+import type { ManageDependencies } from './dependencies.ts';
+import { ResourceLinks } from './links.ts';
+import { readPageRange } from './request.ts';
+import { authorizeFor } from './rights.ts';
+
+/** A page ends after this many characters of JSON. Functions answer with 6 MB at most. */
+const PAGE_LENGTH = 2 * MB;
+/** The rules of one subscription that a page shows, and the characters of JSON after which it shows no more of them. */
+const RULES_MAX = LIMITS.listPage;
+const RULES_LENGTH = 512 * KB;
+
+/**
+ * All entities with their counts and rules, page by page, always in JSON (semantics G28). A page begins after the
+ * entity that `after` names, whether it still exists or not, so that entities that come and go do not move others. Its
+ * cost does not depend on where it begins: a page of 100 queues reads 101 descriptions, some 15 read units; each topic
+ * is a query more, each topic with subscriptions another one for its rules, and if these are many, each subscription
+ * one; then the counts. Throws Unauthenticated, ArgumentError.
+ */
+export async function listEverything(
+  dependencies: ManageDependencies,
+  request: Request,
+): Promise<Response> {
+  await authorizeFor('listEverything', dependencies, request);
+  const { searchParams } = new URL(request.url);
+  const { top } = readPageRange(searchParams);
+  const after = readAfter(searchParams);
+  const links = new ResourceLinks(request.url);
+  const { items, more } = await dependencies.management.everything(after, top, RULES_MAX);
+  const printed: string[] = [];
+  let length = 0;
+  for (const item of items) {
+    if (length > PAGE_LENGTH) break;
+    const text = printEntity(item, links);
+    length += text.length;
+    printed.push(text);
+  }
+  const last = items[printed.length - 1];
+  const isLast = !more && printed.length === items.length;
+  const next = isLast || last === undefined ? undefined : links.pageAfter(last.entity.name);
+  return new Response(printPage('entities', printed, next), {
+    headers: { 'Content-Type': 'application/json' },
+  });
+}
+
+function readAfter(query: URLSearchParams): string | undefined {
+  if (query.has('$skip')) {
+    throw argumentError(
+      "This list has no $skip: call the URL in 'next' of the page before, or name an entity in 'after'.",
+    );
+  }
+  const after = query.get('after') ?? undefined;
+  if (after !== undefined && parseEntityPath(after).subQueue !== 'main') {
+    throw argumentError(
+      "The parameter 'after' must be the path of a queue, topic or subscription.",
+    );
+  }
+  return after;
+}
+
+function printEntity({ rules, ...report }: EntityWithRules, links: ResourceLinks): string {
+  const printed: string[] = [];
+  let length = 0;
+  for (const stored of rules?.items ?? []) {
+    if (length > RULES_LENGTH) break;
+    const text = printRule(stored);
+    length += text.length;
+    printed.push(text);
+  }
+  const text = JSON.stringify(entityJson(report, (name) => links.destination(name)));
+  if (rules === undefined) return text;
+  const areAll = !rules.more && printed.length === rules.items.length;
+  const more = areAll
+    ? ''
+    : `,"moreRules":${JSON.stringify(links.resource(`${report.entity.name}/Rules`))}`;
+  return `${text.slice(0, -1)},"rules":[${printed.join(',')}]${more}}`;
+}

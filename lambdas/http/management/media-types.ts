@@ -1,0 +1,52 @@
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+
+const JSON_TYPES: readonly string[] = ['application/json'];
+const XML_TYPES: readonly string[] = ['application/atom+xml', 'application/xml', 'text/xml'];
+
+/** Whether a request has a JSON body, which its Content-Type says; any other body is ATOM (semantics G25). */
+export function hasJsonBody({ headers }: Request): boolean {
+  return JSON_TYPES.includes(typeOf(headers.get('content-type') ?? ''));
+}
+
+/**
+ * Whether to answer a request in JSON (semantics G25): `Accept` names `application/json`, and no type of XML with a
+ * higher quality. Where it names neither, the answer to a PUT has the form of its body, and any other is ATOM.
+ */
+export function answersJson(request: Request): boolean {
+  const ranges = mediaRanges(request.headers.get('accept') ?? '');
+  const json = qualityOf(ranges, JSON_TYPES);
+  const xml = qualityOf(ranges, XML_TYPES);
+  if (json === undefined && xml === undefined) {
+    return request.method === 'PUT' && hasJsonBody(request);
+  }
+  return json !== undefined && json > 0 && json >= (xml ?? 0);
+}
+
+interface MediaRange {
+  readonly type: string;
+  /** 0 to 1; 0 = not acceptable. */
+  readonly quality: number;
+}
+
+/** A long header is ignored: unauthenticated clients send it too, and parsing it takes time. */
+function mediaRanges(accept: string): readonly MediaRange[] {
+  if (accept.length > BUDGETS.request.acceptLength) return [];
+  return accept.split(',').map((range) => {
+    const parameters = range.split(';').slice(1);
+    const text = parameters.map((one) => /^\s*q\s*=\s*([\d.]+)\s*$/i.exec(one)?.[1]).find(Boolean);
+    const quality = Number(text ?? 1);
+    return { type: typeOf(range), quality: Number.isNaN(quality) ? 1 : quality };
+  });
+}
+
+/** A media type without its parameters. */
+function typeOf(text: string): string {
+  const [type = ''] = text.split(';');
+  return type.trim().toLowerCase();
+}
+
+/** The highest quality of those of `types` that are named; undefined if none is. */
+function qualityOf(ranges: readonly MediaRange[], types: readonly string[]): number | undefined {
+  const named = ranges.filter(({ type }) => types.includes(type));
+  return named.length === 0 ? undefined : Math.max(...named.map(({ quality }) => quality));
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readRule } from '../../../lambdas/http/json/read-rule.ts';
+import { printRule } from '../../../lambdas/http/json/write-rule.ts';
+import type { RuleInput } from '../../../shared/broker/ports/management.ts';
+import { properties, wholeText } from '../../support/message-arbitraries.ts';
+
+/** Rules of any types of values, also those that only AMQP can set, survive the way through JSON. */
+
+const text = wholeText.filter((one) => one !== '');
+const filter: fc.Arbitrary<RuleInput['filter']> = fc.oneof(
+  fc.constantFrom<RuleInput['filter']>({ kind: 'true' }, { kind: 'false' }),
+  fc
+    .tuple(fc.constantFrom('1=1', '1=0', 'x = 1'), properties)
+    .map(([expression, parameters]) => ({ kind: 'sql' as const, expression, parameters })),
+  fc
+    .tuple(
+      fc.record({ label: text, to: text, messageId: text }, { requiredKeys: ['to'] }),
+      properties,
+    )
+    .map(([system, all]) => ({ kind: 'correlation' as const, ...system, properties: all })),
+);
+const action = fc.option(
+  properties.map((parameters) => ({ expression: 'SET x = 1', parameters })),
+  { nil: undefined },
+);
+
+test('a rule that is printed as JSON is read as the same, with the types and digits of its values', () => {
+  fc.assert(
+    fc.property(filter, action, (one, then) => {
+      const rule: RuleInput = { name: 'r', filter: one, ...(then && { action: then }) };
+      const stored = { rule: { ...rule, createdAt: 0 }, version: 0, updatedAt: 0 };
+      assert.deepEqual(readRule(new TextEncoder().encode(printRule(stored)), 'R'), {
+        ...rule,
+        name: 'R',
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
