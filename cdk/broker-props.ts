@@ -34,7 +34,7 @@ export interface FunctionConcurrencyProps {
   readonly sweep?: number;
 }
 
-/** Limits of one task of the AMQP gateway for the clients behind one address, and for those that use one shared access policy. */
+/** Limits of one task of the AMQP gateway, for the clients behind one address and for those of one access policy. */
 export interface AmqpLimitsProps {
   /** A whole number of at least 1. Default: twice `connectionsPerTask`, and at least 2000. */
   readonly openConnectionsPerAddress?: number;
@@ -42,7 +42,10 @@ export interface AmqpLimitsProps {
   readonly newConnectionsPerAddress?: RateProps;
   /** Requests over HTTP. Default: `rate` 1000, `burst` 2000. */
   readonly requestsPerAddress?: RateProps;
-  /** Authorization checks of one policy: of requests, links, and groups of messages. Default: `rate` 1000, `burst` 2000. */
+  /**
+   * Authorization checks of one shared access policy: of requests, links, and groups of messages.
+   * Default: `rate` 1000, `burst` 2000.
+   */
   readonly operationsPerRule?: RateProps;
 }
 

@@ -94,10 +94,16 @@ const MODULES: readonly Module[] = [
     may: /^(shared|amqp|server|lambdas\/http)\/|^package\.json$/,
     packages: /./,
   },
-  // What users import, and how the package is built. They import no more than is published.
+  // In the package it stands for cdk/constructs/function-code.ts, so it must not know the bundler.
+  {
+    files: /^package\/prebuilt-code\.ts$/,
+    mayType: /^cdk\/functions\.ts$/,
+    packages: /^(node:|aws-cdk-lib\/)/,
+  },
+  // What users import, and how the package is built, with the functions that its constructs deploy.
   {
     files: /^package\//,
-    may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$/,
+    may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$|^cdk\/(functions|constructs\/bundle)\.ts$/,
     packages: /^(node:|esbuild$)/,
   },
   // Declared entities are checked at synthesis by the rules by which deployment creates them.
@@ -110,10 +116,16 @@ const MODULES: readonly Module[] = [
   },
   // The entry of the package names the types of rules.
   { files: /^cdk\/index\.ts$/, may: /^cdk\/|^shared\/config\/rule-description\.ts$/ },
+  // The only code that knows how functions are bundled; everything else of cdk/ is published without the bundler.
+  {
+    files: /^cdk\/constructs\/bundle\.ts$/,
+    may: /^cdk\/functions\.ts$/,
+    packages: /^(esbuild$|node:)/,
+  },
   {
     files: /^cdk\//,
     may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),
-    packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
+    packages: /^(aws-cdk-lib|constructs|zod|node:)/,
   },
   // Projects of users, which know the package only.
   { files: /^samples\//, packages: /./ },
@@ -133,6 +145,13 @@ test('every module imports only what it may', () => {
       .filter((one) => !isAllowed(module, one))
       .map(({ target }) => `${path} imports ${target}`);
   });
+  assert.deepEqual(offences, []);
+});
+
+test('only the code of functions from source knows the bundler: the package replaces that file', () => {
+  const offences = sourceFiles()
+    .filter((path) => path.startsWith('cdk/') && path !== 'cdk/constructs/function-code.ts')
+    .filter((path) => importsOf(path).some(({ target }) => target === 'cdk/constructs/bundle.ts'));
   assert.deepEqual(offences, []);
 });
 
