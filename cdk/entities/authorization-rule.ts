@@ -24,7 +24,10 @@ export interface AuthorizationRuleProps {
   readonly rights: readonly ('Manage' | 'Send' | 'Listen')[];
   /** The queue or topic, for which there can be 12 rules. Default: the scope. */
   readonly entity?: IQueue | ITopic;
-  /** The name: 1 to 128 letters, digits, `.`, `-` and `_`. Another name makes another key. Default: the id of the construct. */
+  /**
+   * The name: 1 to 128 letters, digits, `.`, `-` and `_`. Another name makes another key. Default: the id of the
+   * construct.
+   */
   readonly ruleName?: string;
 }
 

@@ -20,7 +20,10 @@ export interface EntityProps {
   readonly autoDeleteOnIdle?: Duration;
   /** Kept and returned; without effect. Default: true. */
   readonly enableBatchedOperations?: boolean;
-  /** What the entity accepts: `SendDisabled` and `ReceiveDisabled` stop one direction, `Disabled` both. Default: `Active`. */
+  /**
+   * What the entity accepts: `SendDisabled` and `ReceiveDisabled` stop one direction, `Disabled` both. Default:
+   * `Active`.
+   */
   readonly status?: 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled';
   /** Up to 1,024 characters of your own. */
   readonly userMetadata?: string;

@@ -12,8 +12,8 @@ export interface IEntity extends IConstruct {
    * Tells a function where the entity is, by environment variables. With the prefix `DYNABUS_ORDERS`:
    * `DYNABUS_ORDERS_ENDPOINT` = the address of the broker for HTTP, `DYNABUS_ORDERS_ENTITY` = the path of the entity,
    * and under `sas` access `DYNABUS_ORDERS_CONNECTION_PARAMETER` = the name of the parameter in Systems Manager whose
-   * value is a connection string. Under `sas` access the function also needs a grant on the entity; synthesis checks it.
-   * `prefix` = the start of the names; default: `DYNABUS_` and the name of the entity in capitals.
+   * value is a connection string. Under `sas` access the function also needs a grant on the entity, which synthesis
+   * checks. `prefix` = the start of the names; default: `DYNABUS_` and the name of the entity in capitals.
    */
   addEnvironment(fn: LambdaFunction, prefix?: string): void;
   /**
@@ -37,9 +37,9 @@ export interface ISendable extends IEntity {
 /** An entity from which messages are received. */
 export interface IReceivable extends IEntity {
   /**
-   * Allows to receive, settle, peek, defer and delete messages, also those of the dead-letter queue. As `grantSend`; the
-   * authorization rule for a subscription is one of its topic, so under `sas` access it covers all subscriptions of the
-   * topic.
+   * Allows to receive, settle, peek, defer and delete messages, also those of the dead-letter queue. As `grantSend`,
+   * but the authorization rule for a subscription is one of its topic, so under `sas` access it covers all
+   * subscriptions of the topic.
    */
   grantListen(grantee: IGrantable): Grant;
 }

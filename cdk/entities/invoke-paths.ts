@@ -14,9 +14,9 @@ export interface PathOfEntity {
 const DEAD_LETTER_QUEUE = '/$DeadLetterQueue';
 
 /**
- * The methods and paths that a right on an entity covers, as policies of `execute-api` name them: `POST/orders/messages`.
- * A `*` stands for what follows. The right to change settings is in none, because it includes forwarding to any entity,
- * nor is `/$transactions`, which is about all entities.
+ * The methods and paths that a right on an entity covers, as policies of `execute-api` name them, such as
+ * `POST/orders/messages`. A `*` stands for what follows. The right to change settings is in none, because it includes
+ * forwarding to any entity, nor is `/$transactions`, which is about all entities.
  */
 export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonly string[] {
   // Paths of messages do not name a topic's subscriptions, which are entities of their own.

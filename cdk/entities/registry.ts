@@ -27,7 +27,7 @@ export function noteEntity(broker: IBroker, name: string, at: string): void {
 
 const RULES_MAX = LIMITS.authorizationRules;
 
-/** Notes that a construct declares an authorization rule. Throws SettingsError if there are too many, or it is not new. */
+/** Notes that a construct declares an authorization rule. Throws SettingsError if it is not new, or one too many. */
 export function noteRule(
   broker: IBroker,
   {

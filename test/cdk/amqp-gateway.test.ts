@@ -60,7 +60,7 @@ test('a task is told what a function behind HTTP is told, and where to listen', 
     'AWS::ECS::TaskDefinition',
   ).values();
   const told = definition?.ContainerDefinitions[0]?.Environment.map(({ Name }) => Name);
-  const { access, endpoint, ...others } = VARIABLES;
+  const { access, endpoint, parameterPrefix, ...others } = VARIABLES;
   assert.deepEqual(
     told?.toSorted(),
     [
@@ -70,7 +70,7 @@ test('a task is told what a function behind HTTP is told, and where to listen', 
       'NODE_OPTIONS',
     ].toSorted(),
   );
-  assert.ok(!told?.includes(access) && !told?.includes(endpoint));
+  for (const name of [access, endpoint, parameterPrefix]) assert.ok(!told?.includes(name), name);
 });
 
 test('clients come in by TLS on both ports, and are led to the tasks', () => {

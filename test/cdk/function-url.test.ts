@@ -27,9 +27,16 @@ test('a function URL leads to one function with every route; there is no HTTP AP
   for (const template of [behindUrl, behindIam]) {
     template.resourceCountIs('AWS::ApiGatewayV2::Api', 0);
     template.resourceCountIs('AWS::Lambda::Url', 1);
-    assert.deepEqual(functionsOf(template), ['Manage', 'Sweep']);
+    assert.deepEqual(functionsOf(template), ['Manage', 'Declare', 'Sweep']);
   }
-  assert.deepEqual(functionsOf(synthesize()), ['Send', 'Receive', 'Settle', 'Manage', 'Sweep']);
+  assert.deepEqual(functionsOf(synthesize()), [
+    'Send',
+    'Receive',
+    'Settle',
+    'Manage',
+    'Declare',
+    'Sweep',
+  ]);
   synthesize().resourceCountIs('AWS::Lambda::Url', 0);
 });
 

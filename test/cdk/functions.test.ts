@@ -16,9 +16,9 @@ interface FunctionProperties {
 
 const FUNCTION = 'AWS::Lambda::Function';
 
-test('five functions, all made alike: arm64, current Node, no traces, few lines of Lambda itself', () => {
+test('six functions, all made alike: arm64, current Node, no traces, few lines of Lambda itself', () => {
   const template = synthesize();
-  template.resourceCountIs(FUNCTION, 5);
+  template.resourceCountIs(FUNCTION, 6);
   template.allResourcesProperties(FUNCTION, {
     Architectures: ['arm64'],
     Runtime: 'nodejs24.x',
@@ -48,12 +48,12 @@ test('functions are traced if that is set', () => {
 
 test('every function writes to a log of its own, kept for the days that are set', () => {
   const template = synthesize({ logRetentionDays: 14 });
-  template.resourceCountIs('AWS::Logs::LogGroup', 5);
+  template.resourceCountIs('AWS::Logs::LogGroup', 6);
   template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 14 });
   const logs = [...functionsOf(template).values()].map(
     ({ LoggingConfig }) => LoggingConfig.LogGroup.Ref,
   );
-  assert.equal(new Set(logs).size, 5);
+  assert.equal(new Set(logs).size, 6);
 });
 
 test('memory and reserved concurrency are those of the stage', () => {
@@ -70,6 +70,7 @@ test('memory and reserved concurrency are those of the stage', () => {
 
 const TABLES = [VARIABLES.entitiesTable, VARIABLES.messagesTable, VARIABLES.namespace];
 const HTTP = [...TABLES, VARIABLES.tier, VARIABLES.receiveWaitMsMax];
+const DECLARE = [...TABLES, VARIABLES.tier, VARIABLES.parameterPrefix];
 
 for (const [access, settings] of [
   ['sas', [...HTTP, VARIABLES.rootKeySecret]],
@@ -82,10 +83,11 @@ for (const [access, settings] of [
     }));
     assert.deepEqual(
       told,
-      ['Send', 'Receive', 'Settle', 'Manage', 'Sweep'].map((id) => ({
-        id,
-        names: [...(id === 'Sweep' ? TABLES : settings)].sort(),
-      })),
+      [
+        ...['Send', 'Receive', 'Settle', 'Manage'].map((id) => [id, settings] as const),
+        ['Declare', DECLARE] as const,
+        ['Sweep', TABLES] as const,
+      ].map(([id, names]) => ({ id, names: [...names].sort() })),
     );
   });
 }
