@@ -57,7 +57,8 @@ const ACCEPTS: readonly (readonly [string | undefined, string, string, string])[
   ['application/json;q=0.9, text/xml', 'atom', 'atom', 'atom'],
   ['application/json;q=0', 'atom', 'atom', 'atom'],
   ['application/xml', 'atom', 'atom', 'atom'],
-  // What the vendor's clients send.
+  // What the vendor's client for Java sends; the one for Python sends 'application/xml', the others nothing.
+  ['application/xml, application/atom+xml', 'atom', 'atom', 'atom'],
   ['application/atom+xml', 'atom', 'atom', 'atom'],
   ['application/atom+xml, application/xml', 'atom', 'atom', 'atom'],
   ['application/atom+xml;type=entry;charset=utf-8', 'atom', 'atom', 'atom'],
