@@ -7,8 +7,10 @@ import type { Parameters } from '../../../lambdas/declare/parameters.ts';
 import { composeDeclarations } from '../../../shared/app/compose-declarations.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
 import { realRandom } from '../../../shared/app/real-random.ts';
+import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { keyParameterName, type RuleOfEntity } from '../../../shared/config/key-parameter.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
+import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { engineClient, TABLES, tablesExist } from '../../support/start-broker.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
@@ -32,6 +34,15 @@ export interface DeclaringOptions {
   readonly parameters?: FakeParameters;
 }
 
+/** Pauses before a repetition are over at once. */
+const AT_ONCE: Scheduler = {
+  ...realScheduler,
+  after: (_, work) => {
+    realScheduler.soon(work);
+    return { cancel: () => {} };
+  },
+};
+
 /** Starts a new namespace on the engine. */
 export async function startDeclaring(
   t: TestContext,
@@ -54,7 +65,7 @@ export async function startDeclaring(
   });
   t.after(() => composed.settled());
   const parameters = options.parameters ?? new FakeParameters();
-  const dependencies = { ...composed, parameters, clock, random: realRandom, scheduler };
+  const dependencies = { ...composed, parameters, clock, random: realRandom, scheduler: AT_ONCE };
   const answer: Answer = (event) => answerEvent(dependencies, event);
   return { ...dependencies, answer, stack: (name) => new FakeStack(name, answer) };
 }
