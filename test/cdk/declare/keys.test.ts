@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { parseConnectionString } from '../../../shared/auth/connection-string.ts';
 import type { Management } from '../../../shared/broker/management/management.ts';
+import { hookedClient } from '../../support/hooked-client.ts';
 import { startDeclaring } from './declaring.ts';
 import { queue, rule, subscription, topic } from './stack.ts';
 
@@ -69,6 +71,39 @@ test('an update of a queue keeps the rules that were declared', async (t) => {
     undefined,
   );
   assert.equal((await rulesOf(management, 'orders')).length, 1);
+});
+
+test('an update of a queue keeps a rule that another stack declares at any moment of it', async (t) => {
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const others = await startDeclaring(t, { namespace });
+  let requestsLeft = 0;
+  let happens: (() => Promise<unknown>) | undefined;
+  const client = hookedClient(async () => {
+    if (--requestsLeft === 0) await happens?.();
+  });
+  t.after(() => client.destroy());
+  const { stack, management } = await startDeclaring(t, { namespace, client });
+  const shop = stack('shop');
+  let moments = 0;
+  for (let isInTime = true; isInTime; moments++) {
+    await shop.deploy({ Orders: queue('orders') });
+    isInTime = false;
+    requestsLeft = moments + 1;
+    happens = async () => {
+      isInTime = true;
+      const reason = await others.stack('other').deploy({ Key: rule('orders', 'key', 'Listen') });
+      assert.equal(reason, undefined);
+    };
+    const changed = { Orders: queue('orders', { maxDeliveryCount: 3 }) };
+    assert.equal(await shop.deploy(changed), undefined);
+    happens = undefined;
+    const { description } = await management.get('orders');
+    assert.ok(description.kind === 'queue');
+    assert.equal(description.maxDeliveryCount, 3);
+    assert.equal(description.authorizationRules.length, isInTime ? 1 : 0);
+    await shop.delete();
+  }
+  assert.ok(moments > 5, `${moments} moments`);
 });
 
 test('a rule without a queue or topic, or with wrong properties, is refused', async (t) => {
