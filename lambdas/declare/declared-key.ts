@@ -25,8 +25,8 @@ export interface DeclaredKey {
   readonly entityPath: string;
 }
 
-/** Between the key of an entity and the name of its rule. */
-const INFIX = '/authorizationrules/';
+/** Between the key of an entity and the name of its rule. No name has a `$`, so no queue has the key of a rule. */
+const INFIX = '/$authorizationrules/';
 
 /** Whether an id is that of a declared rule. */
 export function isKeyOfRule(id: string): boolean {
