@@ -24,8 +24,8 @@ const KINDS: ReadonlyMap<string, EntityDescription['kind']> = new Map([
 ]);
 const KEY_TYPE = 'Custom::DynabusAuthorizationRule';
 
-/** CloudFormation takes 4 KB in all. */
-const REASON_LENGTH_MAX = 2000;
+/** As JSON, bytes: CloudFormation takes an answer of 4,096 bytes, and waits in vain for a longer one. */
+const REASON_BYTES_MAX = 2000;
 /** The id of a resource whose properties could not be read, so that nothing was made. */
 const NOTHING_MADE = '$nothing-made';
 
@@ -108,5 +108,16 @@ function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const advice =
     error instanceof BrokerError && error.retryable ? ' Deploy again in a moment.' : '';
-  return `${text.slice(0, REASON_LENGTH_MAX)}${advice}`;
+  return `${shortened(text)}${advice}`;
+}
+
+function shortened(text: string): string {
+  let length = 0;
+  let bytes = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(JSON.stringify(character)) - '""'.length;
+    if (bytes > REASON_BYTES_MAX) return `${text.slice(0, length)}…`;
+    length += character.length;
+  }
+  return text;
 }

@@ -25,8 +25,8 @@ export interface DeclaredKey {
   readonly entityPath: string;
 }
 
-/** Between the key of an entity and the name of its rule. */
-const INFIX = '/authorizationrules/';
+/** Between the key of an entity and the name of its rule. No name has a `$`, so no queue has the key of a rule. */
+const INFIX = '/$authorizationrules/';
 
 /** Whether an id is that of a declared rule. */
 export function isKeyOfRule(id: string): boolean {
@@ -97,7 +97,7 @@ export async function putKey(
     entityPath,
     isLocal: false,
   });
-  await parameters.put({ entity, keyName }, text);
+  await repeat(dependencies, () => parameters.put({ entity, keyName }, text));
 }
 
 /** Deletes an authorization rule and its parameter, if this resource owns it; its keys stop working. */
@@ -116,7 +116,7 @@ export async function deleteKey(
       rules.filter((rule) => rule.keyName !== keyName),
     );
   }
-  await parameters.remove({ entity, keyName });
+  await repeat(dependencies, () => parameters.remove({ entity, keyName }));
   await declarations.remove(found);
 }
 

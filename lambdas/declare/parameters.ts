@@ -3,10 +3,16 @@ import {
   ParameterNotFound,
   PutParameterCommand,
   type SSMClient,
+  SSMServiceException,
+  TooManyUpdates,
 } from '@aws-sdk/client-ssm';
 import { keyParameterName, type RuleOfEntity } from '../../shared/config/key-parameter.ts';
+import { serviceBusy } from '../../shared/domain/broker-error.ts';
 
-/** Keeps the connection strings of declared authorization rules, where functions read them. */
+/**
+ * Keeps the connection strings of declared authorization rules, where functions read them. Both methods throw
+ * ServiceBusy for what passes.
+ */
 export interface Parameters {
   /** Creates or replaces that of a rule. */
   put(rule: RuleOfEntity, connectionString: string): Promise<void>;
@@ -25,15 +31,14 @@ export class SsmParameters implements Parameters {
   }
 
   async put(rule: RuleOfEntity, connectionString: string): Promise<void> {
-    await this.#client.send(
-      new PutParameterCommand({
-        Name: keyParameterName(this.#prefix, rule),
-        Value: connectionString,
-        Description: `The connection string of the rule ${rule.keyName} of ${rule.entity}`,
-        Type: 'SecureString',
-        Overwrite: true,
-      }),
-    );
+    const command = new PutParameterCommand({
+      Name: keyParameterName(this.#prefix, rule),
+      Value: connectionString,
+      Description: `The connection string of the rule ${rule.keyName} of ${rule.entity}`,
+      Type: 'SecureString',
+      Overwrite: true,
+    });
+    await this.#client.send(command).catch(busyIfPassing);
   }
 
   async remove(rule: RuleOfEntity): Promise<void> {
@@ -41,7 +46,24 @@ export class SsmParameters implements Parameters {
       const Name = keyParameterName(this.#prefix, rule);
       await this.#client.send(new DeleteParameterCommand({ Name }));
     } catch (error) {
-      if (!(error instanceof ParameterNotFound)) throw error;
+      if (!(error instanceof ParameterNotFound)) busyIfPassing(error);
     }
   }
+}
+
+/**
+ * Throws ServiceBusy where a later try may succeed. Systems Manager takes a few writes per second for the whole
+ * account, and a stack with many rules makes more.
+ */
+function busyIfPassing(error: unknown): never {
+  const isPassing =
+    error instanceof SSMServiceException &&
+    (error.name === 'ThrottlingException' ||
+      error.$fault === 'server' ||
+      error instanceof TooManyUpdates);
+  if (!isPassing) throw error;
+  throw serviceBusy(
+    'Systems Manager, which keeps the connection strings, takes no more changes at the moment.',
+    { cause: error },
+  );
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '../domain/duration.ts';
 import type { AuthorizationRuleInput } from '../domain/entities/authorization-rules.ts';
 import type { AccessRight } from '../domain/entities/descriptions.ts';
 import { destinationName } from '../domain/entities/forwarding-settings.ts';
-import { listed, shown } from '../domain/fault-words.ts';
+import { kindShown, listed, shown } from '../domain/fault-words.ts';
 import { present } from '../domain/present.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/units.ts';
 import type { Faults } from './faults.ts';
@@ -83,13 +83,19 @@ function readDuration(value: unknown): number {
   return Math.round(ms);
 }
 
+/** Faults of policies do not repeat what is there, since it may have keys. */
 function readPolicies({ at, value, faults, ...source }: SettingSource): unknown {
   if (!Array.isArray(value)) {
-    faults.add(at, `It must be a list, not ${shown(value)}.`);
+    faults.add(at, `It must be a list, not ${kindShown(value)}.`);
     return undefined;
   }
-  return value.flatMap((one, i) => {
-    const fields = Fields.of(one, `${at}[${i}]`, faults);
+  return value.flatMap((one: unknown, i) => {
+    const place = `${at}[${i}]`;
+    if (typeof one !== 'object' || one === null || Array.isArray(one)) {
+      faults.add(place, `It must be an object, not ${kindShown(one)}.`);
+      return [];
+    }
+    const fields = Fields.of(one, place, faults);
     return (fields && readPolicy(fields, source)) ?? [];
   });
 }
@@ -118,8 +124,15 @@ function readPolicy(
     keyName,
     rights,
     ...present({
-      primaryKey: fields.text(spell('primaryKey')),
-      secondaryKey: fields.text(spell('secondaryKey')),
+      primaryKey: readKey(fields, spell('primaryKey')),
+      secondaryKey: readKey(fields, spell('secondaryKey')),
     }),
   };
+}
+
+function readKey(fields: Fields, name: string): string | undefined {
+  const value = fields.get(name);
+  if (value === undefined || typeof value === 'string') return value;
+  fields.faults.add(fields.pathOf(name), `It must be a text, not ${kindShown(value)}.`);
+  return undefined;
 }

@@ -19,6 +19,13 @@ export function shown(value: unknown): string {
   return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
 }
 
+/** The kind of `value` in a sentence, where the value itself may hold a key. */
+export function kindShown(value: unknown): string {
+  if (typeof value === 'string') return 'a text';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : `a ${typeof value}`;
+}
+
 function asText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);

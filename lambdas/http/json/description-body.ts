@@ -9,6 +9,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The longest sentence about the faults of a body, in characters. */
 const SENTENCE_LENGTH_MAX = 4000;
+/** The longest place that a sentence about one text names. */
+const PLACE_LENGTH_MAX = 300;
 
 /**
  * Parses the JSON of an entity or a rule, which must be one object. Numbers keep their digits, as `parseExactJson`
@@ -52,12 +54,14 @@ function addName(names: Set<string> | undefined, token: string): void {
 /** The depth is bounded by `parseExactJson`. */
 function requireWellFormed(value: unknown, at: string): void {
   if (typeof value === 'string' && !isWellFormed(value)) {
-    throw argumentError(`${at}: The text ${NOT_WELL_FORMED}.`);
+    throw argumentError(`${shortened(at, PLACE_LENGTH_MAX)}: The text ${NOT_WELL_FORMED}.`);
   }
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${at}[${name}]` : memberPath(at, name);
-    if (!isWellFormed(name)) throw argumentError(`${place}: The name ${NOT_WELL_FORMED}.`);
+    if (!isWellFormed(name)) {
+      throw argumentError(`${shortened(place, PLACE_LENGTH_MAX)}: The name ${NOT_WELL_FORMED}.`);
+    }
     requireWellFormed(member, place);
   }
 }
@@ -74,7 +78,10 @@ export function plainNumbers(value: unknown): unknown {
 /** Throws ArgumentError if there are faults, with all of them in one sentence of bounded length. */
 export function requireNoFaults({ lines }: Faults): void {
   if (lines.length === 0) return;
-  const all = lines.join(' ');
-  const text = all.length > SENTENCE_LENGTH_MAX ? `${all.slice(0, SENTENCE_LENGTH_MAX)}…` : all;
+  const text = shortened(lines.join(' '), SENTENCE_LENGTH_MAX);
   throw argumentError(lines.length === 1 ? text : `The body has several faults. ${text}`);
+}
+
+function shortened(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text;
 }

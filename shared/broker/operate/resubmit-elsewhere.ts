@@ -123,13 +123,20 @@ class Resubmission {
       slots: slots.filter((slot) => numbers.has(block.sequence + BigInt(slot))),
     }));
     await requireQuota(this.#dependencies, this.#target, this.#target.description, messages);
-    await withCopyAccount(this.#dependencies, async (counting) => {
-      const batches = await enter(counting, this.#target, messages);
-      const owner = logOf(this.#source, 'main', log.partition);
-      const enqueuedAt = counting.clock.now();
-      const source = { log, taken: leaving };
-      await counting.messages.publish({ owner, batches, enqueuedAt, source });
-    });
+    try {
+      await withCopyAccount(this.#dependencies, async (counting) => {
+        const batches = await enter(counting, this.#target, messages, 'resubmitted');
+        const owner = logOf(this.#source, 'main', log.partition);
+        const enqueuedAt = counting.clock.now();
+        const source = { log, taken: leaving };
+        await counting.messages.publish({ owner, batches, enqueuedAt, source });
+      });
+    } catch (error) {
+      // The rules have changed since they were asked.
+      if (!(error instanceof BrokerError) || error.code !== 'NoMatchingSubscription') throw error;
+      this.#leave(this.#unmatched());
+      return [];
+    }
     this.moved += going.length;
     return [...numbers];
   }
@@ -153,16 +160,19 @@ class Resubmission {
         [message],
         'forwarded',
       );
-      if (!matched.isUnmatched) return undefined;
-      return new BrokerError(
-        'NoMatchingSubscription',
-        `No subscription of the topic '${name}' matches the messages, so they stay where they are.`,
-      );
+      return matched.isUnmatched ? this.#unmatched() : undefined;
     }
     const needsSession = description.kind === 'queue' && description.requiresSession;
     if (!needsSession || message.sessionId !== undefined) return undefined;
     return invalidOperation(
       `'${name}' requires sessions, and the messages have no session id, so they stay where they are. Receive them, and send them with one.`,
+    );
+  }
+
+  #unmatched(): BrokerError {
+    return new BrokerError(
+      'NoMatchingSubscription',
+      `No subscription of the topic '${this.#target.name}' matches the messages, so they stay where they are.`,
     );
   }
 }

@@ -8,7 +8,7 @@ export interface DeclarationOwner {
 
 /** What a stack declares: an entity, or an authorization rule of one. */
 export interface Declaration {
-  /** The lower-case key of the entity, or `<key of the entity>/authorizationrules/<name of the rule>`. */
+  /** The lower-case key of the entity, or `<key of the entity>/$authorizationrules/<name of the rule>`. */
   readonly key: string;
   readonly owner: DeclarationOwner;
   /** When the owner last created or updated it, epoch ms. */

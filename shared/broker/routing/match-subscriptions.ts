@@ -23,6 +23,8 @@ export interface Matched {
   readonly copies: number;
   /** Whether no subscription matches any of the messages. */
   readonly isUnmatched: boolean;
+  /** Whether no subscription matches one of the messages. */
+  readonly isOneUnmatched: boolean;
   readonly subscriptions: readonly MatchedSubscription[];
 }
 
@@ -35,12 +37,16 @@ export interface MatchedSubscription {
   readonly failures: readonly Copy[];
 }
 
-/** How messages arrive: in a send whose sender waits for an answer, or from another entity. */
-export type Arrival = 'sent' | 'forwarded';
+/**
+ * How messages arrive: in a send whose sender waits for an answer, or from another entity; resubmitted ones can still
+ * stay there.
+ */
+export type Arrival = 'sent' | 'forwarded' | 'resubmitted';
 
 /**
  * Matches messages that arrive at a topic with the rules of its subscriptions. A message that none wants is dropped
- * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7). Throws NoMatchingSubscription;
+ * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7); resubmitted ones are refused if
+ * one of them would be dropped (semantics L21). Throws NoMatchingSubscription;
  * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for
  * them.
  */
@@ -55,8 +61,11 @@ export async function matchArriving(
   // A forwarded batch was accepted already and can no longer be refused.
   const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
   const matched = await matchSubscriptions(dependencies, topic, messages, copiesMax);
-  // Only a sender gets this error; a forwarded message without a match is dropped.
-  if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
+  // A forwarded message without a match is dropped.
+  const isRefused =
+    (how === 'sent' && filteringMessagesBeforePublishing && matched.isUnmatched) ||
+    (how === 'resubmitted' && matched.isOneUnmatched);
+  if (isRefused) {
     throw new BrokerError(
       'NoMatchingSubscription',
       `No subscription of the topic '${topic.name}' matches the message.`,
@@ -82,6 +91,7 @@ async function matchSubscriptions(
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
   let total = 0;
+  let isOneUnmatched = false;
   for (const message of messages) {
     const input = new FilterInput(message, {
       enqueuedAt,
@@ -107,6 +117,7 @@ async function matchSubscriptions(
       made += copies.length + failures.length;
     }
     total += made;
+    if (made === 0) isOneUnmatched = true;
     if (total > copiesMax) throw tooManyCopies(copiesMax);
     dependencies.copies?.hold(made);
     next += BigInt(width);
@@ -115,6 +126,7 @@ async function matchSubscriptions(
     numbers: Number(next),
     copies: total,
     isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
+    isOneUnmatched,
     subscriptions: subscribed.map(({ entity }, i) => ({
       entity,
       copies: found[i]?.copies ?? [],

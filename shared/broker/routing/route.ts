@@ -236,10 +236,11 @@ export async function enter(
   dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],
+  how: Arrival = 'forwarded',
 ): Promise<readonly LogBatch[]> {
   const arrived = await Promise.all(
     placesFor(dependencies, target, messages).map(({ placement, messages: together }) =>
-      enterAt(dependencies, target, placement, together),
+      enterAt(dependencies, target, placement, together, how),
     ),
   );
   return arrived.flat();
@@ -251,12 +252,13 @@ async function enterAt(
   target: Entity,
   first: Placement,
   messages: readonly Message[],
+  how: Arrival,
 ): Promise<readonly LogBatch[]> {
   let placement = first;
   for (;;) {
     try {
       return await countingAttempt(dependencies, (counting) =>
-        route(counting, target, messages, 'forwarded', placement.partition),
+        route(counting, target, messages, how, placement.partition),
       );
     } catch (error) {
       placement = placeAfter(dependencies, target, placement, error);

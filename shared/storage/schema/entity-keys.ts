@@ -13,7 +13,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>/agenda          <time>/<log> or <time>+/<log>  due-work index: the sweep's work
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
  *     <namespace>/declarations    <path>                         which resource of which stack declared an entity
- *                                 <path>/authorizationrules/<name>  … or an authorization rule
+ *                                 <path>/$authorizationrules/<name>  … or an authorization rule
  *     <namespace>/sweep           state                          lease of the sweep, progress of its walks
  *
  * `<time>` is epoch ms in 15 decimal digits, `+` = postponed; `<log>` is `<id>.<partition>.<generation>`, `/<session>/`

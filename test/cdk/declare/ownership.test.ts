@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Management } from '../../../shared/broker/management/management.ts';
 import { startDeclaring } from './declaring.ts';
 import { queue, rule } from './stack.ts';
 
@@ -118,3 +119,24 @@ test('an authorization rule of somebody else is neither changed nor deleted', as
   );
   assert.deepEqual([...parameters.values.keys()], ['/orders/sender']);
 });
+
+test('a queue with the name of a rule is not mixed up with it', async (t) => {
+  const { stack, management, parameters } = await startDeclaring(t);
+  const shop = stack('shop');
+  const X = queue('x');
+  assert.equal(await shop.deploy({ X, Key: rule('x', 'y', 'Send') }), undefined);
+  const other = stack('other');
+  const Queue = queue('x/authorizationrules/y');
+  const Key = rule('x/authorizationrules/y', 'k', 'Listen');
+  assert.equal(await other.deploy({ Queue, Key }), undefined);
+  assert.equal(await other.deploy({ Queue }), undefined);
+  assert.deepEqual(await keyNames(management, 'x'), ['y']);
+  assert.deepEqual(await keyNames(management, 'x/authorizationrules/y'), []);
+  assert.deepEqual([...parameters.values.keys()], ['/x/y']);
+});
+
+async function keyNames(management: Management, name: string): Promise<readonly string[]> {
+  const { description } = await management.get(name);
+  assert.ok(description.kind !== 'subscription');
+  return description.authorizationRules.map(({ keyName }) => keyName);
+}

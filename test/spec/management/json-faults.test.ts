@@ -104,7 +104,7 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     queue({ forwardTo: 'Q' }),
     'forwardTo: Entity cannot have auto-forwarding policy to itself.',
   ],
-  ['q', queue({ authorizationRules: {} }), 'authorizationRules: It must be a list, not {}.'],
+  ['q', queue({ authorizationRules: {} }), 'authorizationRules: It must be a list, not an object.'],
   [
     'q',
     queue({ authorizationRules: [{ keyName: 'a', accessRights: ['Read'] }, { rights: [] }] }),
@@ -194,9 +194,33 @@ test('a refusal is short, however much is wrong', async (t) => {
   const answer = await putJson(broker, 'q', { kind: 'queue', ...many });
   expectStatus(answer, 400);
   assert.match(sentenceOf(answer), /setting0: .*There are 875 more faults\.$/);
-  const long = await putJson(broker, 'q', { kind: 'queue', ['x'.repeat(100_000)]: 1 });
-  expectStatus(long, 400);
-  assert.ok(sentenceOf(long).length < 4100);
+  const name = 'x'.repeat(100_000);
+  for (const wrong of [{ [name]: 1 }, { [name]: '\ud800' }, { [`${name}\ud800`]: 1 }]) {
+    const long = await putJson(broker, 'q', { kind: 'queue', ...wrong });
+    expectStatus(long, 400);
+    assert.ok(sentenceOf(long).length < 4100);
+  }
+});
+
+test('no refusal repeats a key', async (t) => {
+  const broker = await startBroker(t);
+  const key = 'SECRET_KEY';
+  const policy = { keyName: 'app', accessRights: ['Send'] };
+  const wrong: readonly unknown[] = [
+    key,
+    { keyName: 'app', primaryKey: key },
+    [key],
+    [[key]],
+    [{ ...policy, primaryKey: [key] }],
+    [{ ...policy, secondaryKey: { value: key } }],
+    [{ ...policy, primaryKey: key }],
+    [{ ...policy, primaryKey: key, key }],
+  ];
+  for (const authorizationRules of wrong) {
+    const answer = await putJson(broker, 'q', { kind: 'queue', authorizationRules });
+    expectStatus(answer, 400);
+    assert.ok(!answer.text.includes(key), answer.text);
+  }
 });
 
 test('a body has at most 128 KB and UTF-8', async (t) => {

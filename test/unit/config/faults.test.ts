@@ -51,7 +51,7 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
         AuthorizationRules: {},
       }),
     `${PROPERTIES}.UserMetadata: It must be a text, not {}.`,
-    `${PROPERTIES}.AuthorizationRules: It must be a list, not {}.`,
+    `${PROPERTIES}.AuthorizationRules: It must be a list, not an object.`,
     `${PROPERTIES}.LockDuration: It must be an ISO 8601 duration such as "PT30S", or numbers of days, hours, minutes, seconds and milliseconds, not 60.`,
     `${PROPERTIES}.RequiresSession: It must be true or false, not "yes".`,
     `${PROPERTIES}.MaxDeliveryCount: It must be a whole number, not 1.5.`,
