@@ -14,6 +14,11 @@ export interface EntityProps {
    * the declared ones; those that are fixed at creation must be the same. Default: false, an existing one is refused.
    */
   readonly adopt?: boolean;
+  /**
+   * The name of a stack, usually one that is gone, whose retained entity this stack takes over. The error of a
+   * deployment without it says the name. Default: none.
+   */
+  readonly adoptFrom?: string;
   /** The time to live of messages that have none or a longer one. Default: unlimited. */
   readonly defaultMessageTimeToLive?: Duration;
   /** Deletes the entity after this time without use; at least 5 minutes. Default: never. */

@@ -10,6 +10,7 @@ import {
   requireForwardingElsewhere,
   requireSessionsMayForward,
 } from '../../shared/domain/entities/forwarding-settings.ts';
+import { shown } from '../../shared/domain/fault-words.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
 import { SettingsError } from '../setting-faults.ts';
 import { SERVICE_TIMEOUT } from './authorization-rule.ts';
@@ -29,11 +30,11 @@ export interface DeclaredEntity {
   /** The properties that are settings, and those that are not. */
   readonly props: Readonly<Record<string, unknown>> & EntityProps & DeliveryProps;
   /** The rules of a subscription, as JSON has them, which constructs may add until synthesis. */
-  readonly rules?: () => Readonly<Record<string, unknown>>;
+  readonly rules?: () => readonly object[];
 }
 
 /** The properties of constructs that are no settings of entities. */
-const NO_SETTINGS = ['removalPolicy', 'adopt', 'broker', 'topic'];
+const NO_SETTINGS = ['removalPolicy', 'adopt', 'adoptFrom', 'broker', 'topic'];
 const FORWARDING = ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const;
 const TYPES = {
   queue: 'Custom::DynabusQueue',
@@ -50,6 +51,9 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
   const at = scope.node.path;
   if (props['rules'] !== undefined) {
     throw new SettingsError([`${at}: rules: Rules are declared by constructs: use Rule.`]);
+  }
+  if (typeof (props.adopt ?? false) !== 'boolean') {
+    throw new SettingsError([`${at}: adopt: It must be true or false, not ${shown(props.adopt)}.`]);
   }
   const destinations = destinationsOf(at, broker, props);
   const { config, settings } = readEntity(at, {
@@ -73,6 +77,7 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
         produce: () => Stack.of(scope).toJsonString({ ...settings, ...withRules(rules) }),
       }),
       ...(props.adopt === true && { Adopt: 'true' }),
+      ...(props.adoptFrom !== undefined && { AdoptFrom: props.adoptFrom }),
     },
   });
   for (const [, destination] of destinations) resource.node.addDependency(destination);
@@ -84,8 +89,8 @@ function defaultPolicy({ keepData }: IBroker): RemovalPolicy {
 }
 
 function withRules(rules: DeclaredEntity['rules']): object {
-  const all = rules?.() ?? {};
-  return Object.keys(all).length === 0 ? {} : { rules: all };
+  const all = rules?.() ?? [];
+  return all.length === 0 ? {} : { rules: all };
 }
 
 type Destinations = readonly (readonly [(typeof FORWARDING)[number], IQueue | ITopic])[];

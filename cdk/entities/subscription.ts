@@ -16,7 +16,7 @@ import { namedEntity } from './named-entity.ts';
 export class Subscription extends SubscriptionBase {
   readonly topic: ITopic;
   readonly subscriptionName: string;
-  readonly #rules = new Map<string, unknown>();
+  readonly #rules = new Map<string, object>();
 
   /** A subscription that another app declares, or somebody creates by hand. Nothing is created. */
   static fromName(topic: ITopic, subscriptionName: string): ISubscription {
@@ -43,14 +43,14 @@ export class Subscription extends SubscriptionBase {
       name: subscriptionName,
       topic: topic.topicName,
       props: { ...settings },
-      rules: () => Object.fromEntries(this.#rules),
+      rules: () => [...this.#rules].map(([name, rule]) => ({ name, ...rule })),
     });
     resource.node.addDependency(topic);
     this.dependOn(resource);
   }
 
   /** Adds a rule, as JSON has it. Throws SettingsError if there is one of that name. @internal */
-  addRule(name: string, rule: unknown, at: string): void {
+  addRule(name: string, rule: object, at: string): void {
     const key = name.toLowerCase();
     if ([...this.#rules.keys()].some((other) => other.toLowerCase() === key)) {
       throw new SettingsError([

@@ -4,6 +4,7 @@ import type { DeclarationOwner } from '../../shared/broker/ports/declarations.ts
 import { applyEach } from '../../shared/config/apply/apply-each.ts';
 import type { ConfigTarget } from '../../shared/config/apply/config-target.ts';
 import { type CheckedEntity, checkEntity } from '../../shared/config/check-entity.ts';
+import { destinationsOf } from '../../shared/config/circles.ts';
 import { Faults } from '../../shared/config/faults.ts';
 import { readLoneEntity, SHORT_SPELLING } from '../../shared/config/short-form.ts';
 import {
@@ -14,8 +15,9 @@ import {
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { forwardingToItself } from '../../shared/domain/entities/forwarding-settings.ts';
 import type { DeclareDependencies } from './dependencies.ts';
-import { claim, isSameOwner } from './ownership.ts';
+import { type Adoption, claim, isSameOwner } from './ownership.ts';
 import { repeat } from './repeat.ts';
 
 /** A queue, topic or subscription that a stack declares. */
@@ -23,7 +25,7 @@ export interface DeclaredEntity {
   /** The lower-case path, by which CloudFormation knows it: another spelling of a name is no other entity. */
   readonly key: string;
   readonly config: CheckedEntity;
-  readonly adopts: boolean;
+  readonly adoption: Adoption;
 }
 
 /**
@@ -32,7 +34,12 @@ export interface DeclaredEntity {
  */
 export function readDeclaredEntity(
   kind: EntityDescription['kind'],
-  { Name: name, Settings: settings, Adopt: adopt }: Readonly<Record<string, unknown>>,
+  {
+    Name: name,
+    Settings: settings,
+    Adopt: adopt,
+    AdoptFrom: from,
+  }: Readonly<Record<string, unknown>>,
 ): DeclaredEntity {
   if (typeof name !== 'string' || typeof settings !== 'string') {
     throw argumentError('The properties Name and Settings are missing.');
@@ -50,7 +57,11 @@ export function readDeclaredEntity(
   );
   const config = raw && checkEntity(raw, SHORT_SPELLING, faults);
   if (config === undefined || faults.lines.length > 0) throw argumentError(faults.lines.join('\n'));
-  return { key, config, adopts: adopt === 'true' };
+  for (const { name: destination } of destinationsOf(config)) {
+    if (destination.toLowerCase() === key) throw forwardingToItself({ name }, destination);
+  }
+  const adopts = adopt === 'true';
+  return { key, config, adoption: typeof from === 'string' ? { adopts, from } : { adopts } };
 }
 
 /**
@@ -63,18 +74,22 @@ export function readDeclaredEntity(
  */
 export async function putEntity(
   dependencies: DeclareDependencies,
-  { key, config, adopts }: DeclaredEntity,
+  { key, config, adoption }: DeclaredEntity,
   owner: DeclarationOwner,
   known: string | undefined,
 ): Promise<void> {
   const { management } = dependencies;
+  let exists = true;
   await repeat(dependencies, async () => {
-    const exists = (await find(management, config.name)) !== undefined;
+    exists = (await find(management, config.name)) !== undefined;
     const title = `${config.kind} '${config.name}'`;
-    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adopts });
+    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adoption });
   });
   const { faults } = await applyEach(targetOf(dependencies), { entities: [config] });
-  if (faults.length > 0) throw argumentError(faults.join('\n'));
+  if (faults.length === 0) return;
+  // CloudFormation does not learn of a replacement that failed, so nobody else would delete it.
+  if (!exists) await deleteEntity(dependencies, key, owner);
+  throw argumentError(faults.join('\n'));
 }
 
 /**

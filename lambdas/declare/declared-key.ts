@@ -80,7 +80,8 @@ export async function putKey(
     }
     const exists = ruleOf(found, keyName) !== undefined;
     const title = `authorization rule '${keyName}' of '${entity}'`;
-    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adopts: false });
+    const adoption = { adopts: false };
+    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adoption });
   });
   const updated = await changeRules(dependencies, entity, (rules) => {
     const others = rules.filter((rule) => rule.keyName !== keyName);

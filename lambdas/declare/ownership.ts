@@ -24,8 +24,15 @@ export interface Claim {
   readonly exists: boolean;
   /** Whether CloudFormation knows it as this resource's own. */
   readonly isOwn: boolean;
-  /** Whether the resource takes over what exists and belongs to no other stack. */
+  readonly adoption: Adoption;
+}
+
+/** What a resource takes over where it exists. */
+export interface Adoption {
+  /** What belongs to no other stack. */
   readonly adopts: boolean;
+  /** What the stack of this name has declared, which may be gone. */
+  readonly from?: string;
 }
 
 /**
@@ -51,7 +58,7 @@ export async function claim(
 /** Why a resource may not make or change something; undefined = it may. `now` = epoch ms. */
 export function ownershipFault(
   found: StoredDeclaration | undefined,
-  { title, owner, exists, isOwn, adopts }: Claim,
+  { title, owner, exists, isOwn, adoption: { adopts, from } }: Claim,
   now: number,
 ): string | undefined {
   if (found !== undefined && isSameOwner(found.owner, owner)) return undefined;
@@ -66,7 +73,8 @@ export function ownershipFault(
     return `The ${title} is being declared by ${by}: choose another name, or deploy again in ${UNMADE_MS / MINUTE_MS} minutes.`;
   }
   if (found.owner.stack !== owner.stack) {
-    return `The ${title} belongs to ${by}: choose another name, or refer to it by fromName.`;
+    if (stackName(found.owner) === from) return undefined;
+    return `The ${title} belongs to ${by}: choose another name, refer to it by fromName, or, if that stack is gone, set adoptFrom to its name.`;
   }
   if (isOwn || adopts) return undefined;
   return `The ${title} is declared by ${by} too: choose another name, or, if it has moved to another place of the stack, set adopt for this deployment.`;

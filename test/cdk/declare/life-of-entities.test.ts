@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Management } from '../../../shared/broker/management/management.ts';
+import { hookedClient, throttled } from '../../support/hooked-client.ts';
 import { type Declaring, startDeclaring } from './declaring.ts';
 import { queue, type Resources, subscription, topic } from './stack.ts';
 
@@ -153,6 +154,28 @@ test('a rollback of a replacement keeps the old entity and deletes the new one',
   assert.deepEqual(await entitiesOf(management), ['orders']);
   assert.equal((await management.get('orders')).id, id);
   assert.deepEqual(shop.physicalIds, { Orders: 'orders' });
+});
+
+test('a replacement that fails halfway leaves nothing behind', async (t) => {
+  let rulesFail = false;
+  const client = hookedClient(({ command, collection }) => {
+    // Every rule but the first of a subscription, which is written with it, is read before.
+    if (rulesFail && /^Get/.test(command) && collection.includes('/r/')) throw throttled();
+  });
+  t.after(() => client.destroy());
+  const { stack, management } = await startDeclaring(t, { client });
+  const shop = stack('shop');
+  const Events = topic('events');
+  await shop.deploy({ Events, Audit: subscription('events/Subscriptions/audit') });
+  rulesFail = true;
+  const rules = { first: 'a = 1', second: 'a = 2' };
+  const reason = await shop.deploy({
+    Events,
+    Audit: subscription('events/Subscriptions/audit-2', { rules }),
+  });
+  assert.match(reason ?? '', /^rules\.second: /);
+  await assert.rejects(management.get('events/Subscriptions/audit-2'));
+  assert.ok(await management.get('events/Subscriptions/audit'));
 });
 
 test('a topic and its subscriptions are replaced together', async (t) => {

@@ -47,6 +47,20 @@ test('no stack changes, adopts or deletes the entity of another one', async (t) 
   assert.equal(await shop.deploy({ Orders: queue('orders', { maxDeliveryCount: 2 }) }), undefined);
 });
 
+test('a stack takes over what a stack that is gone has left behind, if it names it', async (t) => {
+  const { stack, management } = await startDeclaring(t);
+  await stack('old').deploy({ Orders: queue('orders') });
+  const { id } = await management.get('orders');
+  const shop = stack('shop');
+  for (const more of [{ Adopt: 'true' }, { AdoptFrom: 'older' }]) {
+    const reason = await shop.deploy({ Orders: queue('orders', {}, more) });
+    assert.match(reason ?? '', /belongs to Orders of the stack old:.*set adoptFrom to its name/);
+  }
+  assert.equal(await shop.deploy({ Orders: queue('orders', {}, { AdoptFrom: 'old' }) }), undefined);
+  assert.equal((await management.get('orders')).id, id);
+  assert.equal(await shop.deploy({ Orders: queue('orders', { maxDeliveryCount: 2 }) }), undefined);
+});
+
 test('a resource that moved within its stack takes its entity over if it shall', async (t) => {
   const { stack, management } = await startDeclaring(t);
   const shop = stack('shop');

@@ -62,19 +62,23 @@ test('rules are made with their subscription, with the types of their values', (
   new Rule(audit, 'urgent', {
     correlation: { subject: 'urgent', properties: { region: 'eu', half: 0.5 } },
   });
-  new Rule(audit, 'all');
+  new Rule(audit, 'all', { ruleName: '__proto__' });
   assert.deepEqual(settingsOf(template(), 'events/Subscriptions/audit'), {
-    rules: {
-      large: {
+    rules: [
+      {
+        name: 'large',
         sql: {
           expression: 'Quantity > @least AND At < @at',
           parameters: { least: 7, at: { DateTime: '1970-01-01T00:00:00.000Z' } },
         },
         action: "SET kind = 'large'",
       },
-      urgent: { correlation: { subject: 'urgent', properties: { region: 'eu', half: 0.5 } } },
-      all: { sql: '1=1' },
-    },
+      {
+        name: 'urgent',
+        correlation: { subject: 'urgent', properties: { region: 'eu', half: 0.5 } },
+      },
+      { name: '__proto__', sql: '1=1' },
+    ],
   });
 });
 
@@ -233,6 +237,10 @@ test('wrong values are refused at synthesis, all of them, with the path of the c
       /^Shop\/Bus\/l: forwardTo: .*sessions/,
     ],
     [() => new Queue(bus, 'm', unchecked({ authorizationRules: [] })), /use AuthorizationRule/],
+    [
+      () => new Queue(bus, 'adopts', unchecked({ adopt: 'yes' })),
+      /adopts: adopt: It must be true or false, not "yes"/,
+    ],
     [() => new Queue(stack, 'n'), /^Shop\/n: It has no broker/],
     [() => new Subscription(bus, 'o'), /^Shop\/Bus\/o: It has no topic/],
     [
