@@ -7,8 +7,10 @@ import type { Parameters } from '../../../lambdas/declare/parameters.ts';
 import { composeDeclarations } from '../../../shared/app/compose-declarations.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
 import { realRandom } from '../../../shared/app/real-random.ts';
+import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { keyParameterName, type RuleOfEntity } from '../../../shared/config/key-parameter.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
+import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { engineClient, TABLES, tablesExist } from '../../support/start-broker.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
@@ -30,6 +32,8 @@ export interface DeclaringOptions {
   readonly namespace?: string;
   readonly tier?: Tier;
   readonly parameters?: FakeParameters;
+  /** Whether work that others were in the way of is repeated at once, without pauses. Default: false. */
+  readonly isHasty?: boolean;
 }
 
 /** Starts a new namespace on the engine. */
@@ -54,10 +58,21 @@ export async function startDeclaring(
   });
   t.after(() => composed.settled());
   const parameters = options.parameters ?? new FakeParameters();
-  const dependencies = { ...composed, parameters, clock, random: realRandom, scheduler };
+  const dependencies = {
+    ...composed,
+    parameters,
+    clock,
+    random: realRandom,
+    scheduler: options.isHasty === true ? WITHOUT_PAUSES : scheduler,
+  };
   const answer: Answer = (event) => answerEvent(dependencies, event);
   return { ...dependencies, answer, stack: (name) => new FakeStack(name, answer) };
 }
+
+const WITHOUT_PAUSES: Scheduler = {
+  ...realScheduler,
+  after: (_, work) => realScheduler.after(0, work),
+};
 
 /** Parameters in memory, by their names without the prefix. */
 export class FakeParameters implements Parameters {
