@@ -92,3 +92,16 @@ function variablesOf(properties: Readonly<Record<string, unknown>>): Record<stri
   };
   return Variables;
 }
+
+/** The variables of the function with a handler. */
+export function functionVariables(
+  { Resources }: WholeTemplate,
+  handler: string,
+  attributes: Attributes,
+): Readonly<Record<string, string>> {
+  const [found, ...others] = Object.values(Resources).filter(
+    ({ Properties = {} }) => Properties['Handler'] === handler,
+  );
+  assert.ok(found?.Properties !== undefined && others.length === 0);
+  return resolved(variablesOf(found.Properties), attributes) as Record<string, string>;
+}
