@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isMore } from '../../runner/more.ts';
-import { type DeployedCode, DeployedFunction, type DeployedOptions } from './deployed.ts';
+import { type DeployedCode, DeployedFunction } from './deployed.ts';
 import { shown } from './shown.ts';
 import { FakeStack, queue, type Resources, rule, subscription, topic } from './stack.ts';
 
@@ -41,16 +41,15 @@ const SHOWN_AFTER = [
 
 /** In each round, each event is killed at another one of its requests, of which there are at most so many. */
 const REQUESTS = isMore() ? 20 : 8;
-const ROUNDS = isMore() ? REQUESTS : 1;
 
 /** Registers the tests of a function as it is deployed. `where` = a word for their titles. */
 export function registerDeployed(
   where: string,
   codeOf: () => DeployedCode,
-  options: DeployedOptions = {},
+  rounds = isMore() ? REQUESTS : 1,
 ): void {
   test(`${where}: stacks create, update, replace, roll back and delete what they declare`, async (t) => {
-    const deployed = await DeployedFunction.start(t, codeOf(), options);
+    const deployed = await DeployedFunction.start(t, codeOf());
     const { management } = deployed.namespace;
     const shop = deployed.stack('shop');
     assert.equal(await shop.deploy(BEFORE), undefined);
@@ -86,7 +85,7 @@ export function registerDeployed(
   });
 
   test(`${where}: an event that comes twice, also at once, has one effect and one answer`, async (t) => {
-    const deployed = await DeployedFunction.start(t, codeOf(), options);
+    const deployed = await DeployedFunction.start(t, codeOf());
     const { management } = deployed.namespace;
     const shop = new FakeStack('shop', async (event) => {
       const [first, atOnce] = await Promise.all([deployed.answer(event), deployed.answer(event)]);
@@ -105,9 +104,9 @@ export function registerDeployed(
   });
 
   test(`${where}: a process that is killed at any request leaves what the same event completes`, async (t) => {
-    const deployed = await DeployedFunction.start(t, codeOf(), options);
+    const deployed = await DeployedFunction.start(t, codeOf());
     const { management } = deployed.namespace;
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       for (const when of ['before it', 'after it'] as const) {
         let events = 0;
         const shop = new FakeStack('shop', async (event) => {
@@ -125,11 +124,11 @@ export function registerDeployed(
       }
     }
     t.diagnostic(`${deployed.kills} processes were killed`);
-    assert.ok(deployed.kills >= (isMore() ? 150 : 15), `${deployed.kills} kills`);
+    assert.ok(deployed.kills >= 5 * rounds, `${deployed.kills} kills`);
   });
 
   test(`${where}: an answer that is not taken is sent again, in the end by another try of Lambda`, async (t) => {
-    const deployed = await DeployedFunction.start(t, codeOf(), options);
+    const deployed = await DeployedFunction.start(t, codeOf());
     const { management } = deployed.namespace;
     for (const [name, refusals] of [
       ['once', 1],

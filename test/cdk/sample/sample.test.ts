@@ -58,23 +58,20 @@ test('the sample cdk declares its entities, and its functions send and receive',
   const stack = deployed.stack('Shop');
   assert.equal(await stack.deploy(customResources(template, attributes)), undefined);
   const names = await shown(deployed.namespace.management);
-  assert.deepEqual(
-    names.map((name) => name.replace(/ Shop\S+/, ' KEY')).sort(),
-    [
-      'events',
-      'events KEY Send',
-      'events/Subscriptions/audit',
-      'events/Subscriptions/audit/Rules/cancelled',
-      'events/Subscriptions/audit/Rules/ordered',
-      'events/Subscriptions/billing',
-      'events/Subscriptions/billing/Rules/worth-an-invoice',
-      'failed',
-      'invoices',
-      'orders',
-      'orders KEY Listen',
-      'orders KEY Send',
-    ],
-  );
+  assert.deepEqual(names.map((name) => name.replace(/ Shop\S+/, ' KEY')).sort(), [
+    'events',
+    'events KEY Send',
+    'events/Subscriptions/audit',
+    'events/Subscriptions/audit/Rules/cancelled',
+    'events/Subscriptions/audit/Rules/ordered',
+    'events/Subscriptions/billing',
+    'events/Subscriptions/billing/Rules/worth-an-invoice',
+    'failed',
+    'invoices',
+    'orders',
+    'orders KEY Listen',
+    'orders KEY Send',
+  ]);
 
   const { ssmUrl } = deployed;
   const invoke = async (handler: string, event: unknown) =>
