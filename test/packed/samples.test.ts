@@ -28,6 +28,16 @@ if (isMore()) {
     });
   }
 
+  test('the sample cdk is synthesised in an empty folder, with the packed package', () => {
+    const project = Project.ofSample('cdk');
+    const { exitCode, output, errors } = project.run(['npm', 'run', 'synth']);
+    assert.equal(exitCode, 0, output + errors);
+    const text = readFileSync(join(project.folder, 'cdk.out/Shop.template.json'), 'utf8');
+    for (const name of ['orders', 'invoices', 'failed', 'events', 'events/Subscriptions/audit']) {
+      assert.ok(text.includes(`"Name": "${name}"`), name);
+    }
+  });
+
   test('the programs of README.md and docs/testing.md run as written', () => {
     const project = Project.with('quick-starts', ['@azure/service-bus@7.9.5']);
     const pages = [

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { crashingClient, repeatingClient } from '../../support/crashing-client.ts';
 import { startDeclaring } from './declaring.ts';
+import { shown } from './shown.ts';
 import {
   type Answer,
   FakeStack,
@@ -67,28 +68,6 @@ const EXPECTED = [
   'orders-2 sender Send Listen',
 ];
 
-type Management = Awaited<ReturnType<typeof startDeclaring>>['management'];
-
-async function shown(management: Management): Promise<readonly string[]> {
-  const all: string[] = [];
-  for (const kind of ['queue', 'topic'] as const) {
-    for (const { name, description } of (await management.list({ kind, skip: 0, top: 9 })).items) {
-      all.push(name);
-      if (description.kind === 'subscription') continue;
-      for (const { keyName, rights } of description.authorizationRules) {
-        all.push(`${name} ${keyName} ${rights.join(' ')}`);
-      }
-      if (kind === 'queue') continue;
-      const page = { kind: 'subscription', topic: name, skip: 0, top: 9 } as const;
-      for (const { name: path } of (await management.list(page)).items) {
-        const { items } = await management.rules.list(path, { skip: 0, top: 9 });
-        all.push(path, ...items.map(({ stored }) => `${path}/Rules/${stored.rule.name}`));
-      }
-    }
-  }
-  return all.sort();
-}
-
 /** Deploys twice and deletes, with a crash at each write of each event in turn. Returns the number of crashes. */
 async function deployEachCrash(t: TestContext, when: 'before it' | 'after it'): Promise<number> {
   const { client, crashAt, restart } = crashingClient();
@@ -100,6 +79,7 @@ async function deployEachCrash(t: TestContext, when: 'before it' | 'after it'): 
   // Each event crashes at its first write, then at its second one, and so on, until it ends.
   const answer: Answer = async (event) => {
     for (let write = 1; ; write++) {
+      // A process that has crashed makes requests in vain, and so has no pauses between them.
       const process = await startDeclaring(t, { client, namespace, parameters });
       crashAt(write, when);
       const answered = await process.answer(event);
