@@ -5,7 +5,9 @@ import type { NamespaceClient } from './namespace-client.ts';
 /** The calls of the management interface. All throw RefusalError and UnreachableError. */
 
 const PAGE = 100;
-const ATOM = { 'Content-Type': 'application/atom+xml' } as const;
+/** Answers in ATOM, and errors in JSON. */
+const ACCEPT = { Accept: 'application/atom+xml, application/json;q=0.5' } as const;
+const ATOM = { ...ACCEPT, 'Content-Type': 'application/atom+xml' } as const;
 
 /** A queue, topic or subscription, or a rule, with what the service says about it. */
 export type Described = AtomEntry;
@@ -26,7 +28,9 @@ export async function listPage(
   { skip, top }: { readonly skip: number; readonly top: number },
 ): Promise<{ readonly entries: readonly Described[]; readonly hasMore: boolean }> {
   const query = { $skip: skip, $top: top };
-  return await readEntries((await client.call({ method: 'GET', path, query })).text);
+  return await readEntries(
+    (await client.call({ method: 'GET', path, query, headers: ACCEPT })).text,
+  );
 }
 
 /** Reads one entity. */
@@ -34,7 +38,9 @@ export async function describe(
   client: NamespaceClient,
   path: string,
 ): Promise<Described | undefined> {
-  const { entries } = await readEntries((await client.call({ method: 'GET', path })).text);
+  const { entries } = await readEntries(
+    (await client.call({ method: 'GET', path, headers: ACCEPT })).text,
+  );
   return entries[0];
 }
 

@@ -1,6 +1,7 @@
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
 const JSON_TYPES: readonly string[] = ['application/json'];
+const ANY_TYPES: readonly string[] = ['*/*', 'application/*'];
 const XML_TYPES: readonly string[] = ['application/atom+xml', 'application/xml', 'text/xml'];
 
 /** Whether a request has a JSON body, which its Content-Type says; any other body is ATOM (semantics G25). */
@@ -9,17 +10,15 @@ export function hasJsonBody({ headers }: Request): boolean {
 }
 
 /**
- * Whether to answer a request in JSON (semantics G25): `Accept` names `application/json`, and no type of XML with a
- * higher quality. Where it names neither, the answer to a PUT has the form of its body, and any other is ATOM.
+ * Whether to answer a request in JSON (semantics G25): `Accept` prefers `application/json` to XML and to any type.
+ * Where it prefers neither, the answer to a PUT has the form of its body, and any other is ATOM: the libraries of many
+ * clients ask for JSON or anything, whatever the client expects.
  */
 export function answersJson(request: Request): boolean {
   const ranges = mediaRanges(request.headers.get('accept') ?? '');
-  const json = qualityOf(ranges, JSON_TYPES);
-  const xml = qualityOf(ranges, XML_TYPES);
-  if (json === undefined && xml === undefined) {
-    return request.method === 'PUT' && hasJsonBody(request);
-  }
-  return json !== undefined && json > 0 && json >= (xml ?? 0);
+  const json = qualityOf(ranges, JSON_TYPES) ?? qualityOf(ranges, ANY_TYPES) ?? 0;
+  const xml = qualityOf(ranges, XML_TYPES) ?? qualityOf(ranges, ANY_TYPES) ?? 0;
+  return json === xml ? request.method === 'PUT' && hasJsonBody(request) : json > xml;
 }
 
 interface MediaRange {
