@@ -13,6 +13,8 @@ import {
 import { COMPETING_TITLE, printCompeting } from './competing/report.ts';
 import { benchCosts } from './costs/section.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
+import { measureDeclarations } from './declare/measure.ts';
+import { DECLARE_TITLE, printDeclarations } from './declare/report.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
@@ -150,6 +152,9 @@ function sectionOf(
   const { quick, engine } = options;
   if (options.management) {
     return [MANAGEMENT_TITLE, async () => printManagement(await measureManagement(engine, quick))];
+  }
+  if (options.declare) {
+    return [DECLARE_TITLE, async () => printDeclarations(await measureDeclarations(engine, quick))];
   }
   if (options.install) return [INSTALL_TITLE, async () => printInstall(await measureInstall())];
   if (options.competing) {

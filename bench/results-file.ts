@@ -10,6 +10,7 @@ const SEPARATE_SECTIONS = [
   '## Under attack',
   '## Beside other brokers',
   '## What management costs',
+  '## How fast stacks declare entities',
   '## What an install takes',
 ];
 

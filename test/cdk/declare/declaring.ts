@@ -11,6 +11,7 @@ import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { keyParameterName, type RuleOfEntity } from '../../../shared/config/key-parameter.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
+import type { UnitMeter } from '../../../shared/storage/dynamodb/capacity-meter.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { engineClient, TABLES, tablesExist } from '../../support/start-broker.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
@@ -32,6 +33,8 @@ export interface DeclaringOptions {
   readonly namespace?: string;
   readonly tier?: Tier;
   readonly parameters?: FakeParameters;
+  /** Counts capacity units. */
+  readonly meter?: UnitMeter;
 }
 
 /** Pauses before a repetition are over at once. */
@@ -62,6 +65,7 @@ export async function startDeclaring(
     random: realRandom,
     leaseMs: LEASE_MS.deployed,
     scheduler,
+    ...(options.meter && { meter: options.meter }),
   });
   t.after(() => composed.settled());
   const parameters = options.parameters ?? new FakeParameters();
