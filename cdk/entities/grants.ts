@@ -1,4 +1,4 @@
-import { Names } from 'aws-cdk-lib';
+import { CfnResource, Names, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IConstruct } from 'constructs';
@@ -79,7 +79,20 @@ function grantByRule(entity: IEntity, grantee: IGrantable, right: Right): Grant 
   const found = ruleFor(ruled, principal);
   found?.addRight(right);
   const rule = found ?? createRule(ruled, grantee, principal, right);
+  waitFor(rule, grantee);
   return rule.grantRead(grantee);
+}
+
+/** Makes a function of the same stack wait for its key, which it may read as soon as it is there. */
+function waitFor(rule: AuthorizationRule, grantee: IGrantable): void {
+  const fn = Construct.isConstruct(grantee) ? grantee.node.defaultChild : undefined;
+  const key = rule.node.findChild('Resource').node.defaultChild;
+  if (!isResource(fn) || fn.cfnResourceType !== 'AWS::Lambda::Function') return;
+  if (isResource(key) && Stack.of(key) === Stack.of(fn)) fn.addDependency(key);
+}
+
+function isResource(one: IConstruct | undefined): one is CfnResource {
+  return one !== undefined && CfnResource.isCfnResource(one);
 }
 
 function createRule(

@@ -24,8 +24,9 @@ export interface RuleProps {
 }
 
 /**
- * A rule of a subscription that the same app declares: `new Rule(subscription, 'large', { sql: 'Quantity > 100' })`. It
- * is made with its subscription, so that no message comes between. Throws an Error with a line for each fault.
+ * A rule of a subscription that the same app declares: `new Rule(subscription, 'large', { sql: 'Quantity > 100' })`. A
+ * new subscription begins with its first rule; the others follow a moment later. Throws an Error with a line for each
+ * fault.
  */
 export class Rule extends Construct {
   readonly ruleName: string;

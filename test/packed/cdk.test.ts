@@ -137,15 +137,29 @@ if (isMore()) {
 
     test(`the types fit CDK ${version}, and name nothing that the app lacks`, () => {
       const program = `
-        import { App, Stack } from 'aws-cdk-lib';
+        import { App, Duration, Stack } from 'aws-cdk-lib';
         import type { IGrantable } from 'aws-cdk-lib/aws-iam';
-        import { Broker, type BrokerAttributes, type BrokerProps, type IBroker } from 'dynabus/cdk';
+        import {
+          AuthorizationRule, Broker, type BrokerAttributes, type BrokerProps, type IBroker, type IQueue, type ITopic,
+          Queue, type QueueProps, Rule, Subscription, Topic,
+        } from 'dynabus/cdk';
         const props: BrokerProps = { tier: 'Basic', throttle: { rate: 10 }, logRetentionDays: 7 };
         const stack = new Stack(new App(), 'MyStack');
         export const bus: IBroker = new Broker(stack, 'Bus', props);
         export const grant = (role: IGrantable) => bus.grantManage(role).success;
         export const other = (attributes: BrokerAttributes): IBroker =>
           Broker.fromBrokerAttributes(stack, 'Other', attributes);
+        const queueProps: QueueProps = { lockDuration: Duration.seconds(30), adoptFrom: 'Old' };
+        export const orders: IQueue = new Queue(bus, 'orders', queueProps);
+        export const events: ITopic = new Topic(bus, 'events', { topicName: 'shop/events' });
+        const audit = new Subscription(events, 'audit', { forwardTo: Queue.fromName(bus, 'a') });
+        new Rule(audit, 'large', { sql: { expression: 'a > @b', parameters: { b: 1 } } });
+        new Rule(audit, 'urgent', { correlation: { subject: 'urgent', properties: { b: true } } });
+        export const parameter: string = new AuthorizationRule(orders, 'partner', { rights: ['Send'] }).parameterName;
+        // @ts-expect-error A subscription takes no messages.
+        audit.grantSend;
+        // @ts-expect-error Messages are forwarded to queues and topics only.
+        new Queue(bus, 'wrong', { forwardTo: audit });
         // @ts-expect-error There is no such setting.
         new Broker(stack, 'Wrong', { keepDate: true });
       `;

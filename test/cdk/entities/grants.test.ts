@@ -133,6 +133,9 @@ test('under sas access a grant makes a rule for the function, whose key it may r
   for (const [i, entity] of ['orders', 'events'].entries()) {
     assert.match(read[i] ?? '', new RegExp(`:parameter/dynabus/Shop/Bus/${entity}/${name}`));
   }
+  const [fn] = Object.values(template.findResources('AWS::Lambda::Function'));
+  // The policy and the role, and the two keys.
+  assert.equal(fn?.['DependsOn'].filter((id: string) => id.includes('Dynabus')).length, 2);
   const { Environment } = only(template, 'AWS::Lambda::Function') as {
     readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
   };
