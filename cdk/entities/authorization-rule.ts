@@ -2,7 +2,7 @@ import { CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-li
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
-import { listed, shown } from '../../shared/domain/fault-words.ts';
+import { correction, listed, shown } from '../../shared/domain/fault-words.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
 import { SettingsError } from '../setting-faults.ts';
 import type { IQueue, ITopic } from './entity-ref.ts';
@@ -45,8 +45,8 @@ export class AuthorizationRule extends Construct {
 
   constructor(scope: Construct, id: string, props: AuthorizationRuleProps) {
     super(scope, id);
-    const { rights, ruleName = id, entity = scope as unknown } = props;
-    this.entity = checked(this, entity, { rights, ruleName });
+    const { rights, ruleName = id, entity = scope as unknown, ...others } = props;
+    this.entity = checked(this, entity, { rights, ruleName, others });
     this.ruleName = ruleName;
     this.#rights = new Set(rights);
     const { broker, entityPath } = this.entity;
@@ -86,6 +86,11 @@ export class AuthorizationRule extends Construct {
     });
   }
 
+  /** Whether it gives a right, or, without one, any. @internal */
+  allows(right: Right | undefined): boolean {
+    return right === undefined || this.#rights.has('Manage') || this.#rights.has(right);
+  }
+
   /** Adds a right that another grant needs. @internal */
   addRight(right: Right): void {
     this.#rights.add(right);
@@ -100,9 +105,18 @@ function endpointOf({ amqpDomainName, url }: IBroker): string {
 function checked(
   { node: { path: at } }: Construct,
   entity: unknown,
-  { rights, ruleName }: Required<Omit<AuthorizationRuleProps, 'entity'>>,
+  {
+    rights,
+    ruleName,
+    others,
+  }: Required<Omit<AuthorizationRuleProps, 'entity'>> & {
+    readonly others: object;
+  },
 ): IQueue | ITopic {
-  const faults: string[] = [];
+  const faults = Object.keys(others).map(
+    (name) =>
+      `${at}: ${name} is not a property of an AuthorizationRule: ${correction(name, ['entity', 'rights', 'ruleName'])}.`,
+  );
   if (!isDestination(entity)) {
     faults.push(`${at}: It belongs to no queue or topic: create it in one, or set entity.`);
   } else if (entity.broker.access === 'iam') {

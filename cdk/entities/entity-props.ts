@@ -6,12 +6,14 @@ import type { IQueue, ITopic } from './entity-ref.ts';
 export interface EntityProps {
   /**
    * What becomes of the entity when it leaves its stack, or is replaced because it got another name. `DESTROY` deletes
-   * it with its messages. Default: `RETAIN` where the broker keeps its data (`keepData`), otherwise `DESTROY`.
+   * it with its messages. Default: `RETAIN_ON_UPDATE_OR_DELETE` where the broker keeps its data (`keepData`), otherwise
+   * `DESTROY`.
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
    * Takes over an entity that exists already, with its messages, if no other stack has declared it. Its settings become
-   * the declared ones; those that are fixed at creation must be the same. Default: false, an existing one is refused.
+   * the declared ones; those that are fixed at creation must be the same. The stack does not delete what it has taken
+   * over. Default: false, an existing one is refused.
    */
   readonly adopt?: boolean;
   /**
@@ -38,7 +40,7 @@ export interface EntityProps {
 export interface DeliveryProps {
   /** How long a receiver holds a message; 5 seconds to 5 minutes. Default: 1 minute. */
   readonly lockDuration?: Duration;
-  /** Moves a message to the dead-letter queue after so many deliveries; 1 to 2,000. Default: 10. */
+  /** Moves a message to the dead-letter queue after so many deliveries, at least 1. Default: 10. */
   readonly maxDeliveryCount?: number;
   /** Delivers messages by session only. Fixed at creation. Default: false. */
   readonly requiresSession?: boolean;

@@ -85,7 +85,7 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
 }
 
 function defaultPolicy({ keepData }: IBroker): RemovalPolicy {
-  return keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+  return keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 }
 
 function withRules(rules: DeclaredEntity['rules']): object {

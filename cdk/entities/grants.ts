@@ -1,4 +1,4 @@
-import { CfnResource, Names, Stack } from 'aws-cdk-lib';
+import { Names } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IConstruct } from 'constructs';
@@ -21,11 +21,20 @@ export function grantOn(entity: IEntity, grantee: IGrantable, right: Right): Gra
     ]);
   }
   const paths = invokePaths(right, { kind: kindOf(entity), path });
-  return Grant.addToPrincipal({
+  const grant = Grant.addToPrincipal({
     grantee,
     actions: ['execute-api:Invoke'],
     resourceArns: paths.map((one) => `${broker.invokeArn}/${one}`),
   });
+  return effective(entity, grant);
+}
+
+/** A grant that gives something. Throws SettingsError for one that had no effect. */
+function effective({ node }: IEntity, grant: Grant): Grant {
+  if (grant.success) return grant;
+  throw new SettingsError([
+    `${node.path}: The grantee has no role whose policies this app can change, so the grant would give nothing: grant to a role of this app.`,
+  ]);
 }
 
 /** Sets the environment of a function: see `IEntity`. */
@@ -37,6 +46,7 @@ export function addEnvironment(entity: IEntity, fn: LambdaFunction, prefix?: str
       `${entity.node.path}: The prefix '${start}' cannot begin the name of an environment variable: write a letter, then letters, digits and underscores.`,
     ]);
   }
+  notePrefix(entity, fn, start);
   fn.addEnvironment(`${start}_ENDPOINT`, broker.url);
   fn.addEnvironment(`${start}_ENTITY`, entityPath);
   if (broker.access === 'iam') return;
@@ -55,6 +65,22 @@ export function addEnvironment(entity: IEntity, fn: LambdaFunction, prefix?: str
           ]
         : [],
   });
+}
+
+/** By function, the entity that each prefix of its environment means. */
+const prefixesOf = new WeakMap<LambdaFunction, Map<string, IEntity>>();
+
+/** Throws SettingsError if the environment of the function has the same names for another entity. */
+function notePrefix(entity: IEntity, fn: LambdaFunction, prefix: string): void {
+  const prefixes = prefixesOf.get(fn) ?? new Map<string, IEntity>();
+  prefixesOf.set(fn, prefixes);
+  const other = prefixes.get(prefix);
+  if (other !== undefined && ruleKey(other) !== ruleKey(entity)) {
+    throw new SettingsError([
+      `${entity.node.path}: ${fn.node.path} has the variables ${prefix}_… for ${other.node.path} already: add another prefix as the second argument.`,
+    ]);
+  }
+  prefixes.set(prefix, entity);
 }
 
 const ENVIRONMENT_NAME = /^[A-Za-z]\w*$/;
@@ -78,38 +104,25 @@ function grantByRule(entity: IEntity, grantee: IGrantable, right: Right): Grant 
   const principal = principalOf(entity, grantee);
   const found = ruleFor(ruled, principal);
   found?.addRight(right);
-  const rule = found ?? createRule(ruled, grantee, principal, right);
-  waitFor(rule, grantee);
-  return rule.grantRead(grantee);
+  const rule = found ?? createRule(ruled, principal, right);
+  return effective(entity, rule.grantRead(grantee));
 }
 
-/** Makes a function of the same stack wait for its key, which it may read as soon as it is there. */
-function waitFor(rule: AuthorizationRule, grantee: IGrantable): void {
-  const fn = Construct.isConstruct(grantee) ? grantee.node.defaultChild : undefined;
-  const key = rule.node.findChild('Resource').node.defaultChild;
-  if (!isResource(fn) || fn.cfnResourceType !== 'AWS::Lambda::Function') return;
-  if (isResource(key) && Stack.of(key) === Stack.of(fn)) fn.addDependency(key);
-}
-
-function isResource(one: IConstruct | undefined): one is CfnResource {
-  return one !== undefined && CfnResource.isCfnResource(one);
-}
-
+/** A rule below the principal, so that whatever waits for a role waits for its keys, too. */
 function createRule(
   entity: IQueue | ITopic,
-  grantee: IGrantable,
   principal: IConstruct,
   right: Right,
 ): AuthorizationRule {
   const { broker, entityPath } = entity;
-  const scope = Construct.isConstruct(grantee) ? grantee : principal;
-  // In the stack of the grantee: that of the entity must not change when somebody else gets a right.
-  const id = `Dynabus-${broker.node.addr.slice(-8)}-${entityPath.toLowerCase().replaceAll('/', '!')}`;
-  const rule = new AuthorizationRule(scope as Construct, id, {
-    entity,
-    rights: [right],
-    ruleName: keyNameOf(principal),
-  });
+  // Without the path of the broker, so that a stack can move in its app without other logical ids.
+  const id = `Dynabus-${broker.node.id}-${entityPath.toLowerCase().replaceAll('/', '!')}`;
+  const isTaken = principal.node.tryFindChild(id) !== undefined;
+  const rule = new AuthorizationRule(
+    principal as Construct,
+    isTaken ? `${id}-${broker.node.addr.slice(-8)}` : id,
+    { entity, rights: [right], ruleName: keyNameOf(principal) },
+  );
   const rules = rulesOf.get(principal) ?? new Map<string, AuthorizationRule>();
   rulesOf.set(principal, rules);
   rules.set(ruleKey(entity), rule);

@@ -24,7 +24,9 @@ export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonl
     kind === 'topic' ? [`${path}/Subscriptions/*`] : [path, `${path}${DEAD_LETTER_QUEUE}`];
   if (right === 'Send') return kind === 'subscription' ? [] : routesOf('Send').map(at(path));
   const listen = [
-    ...receivers.flatMap((receiver) => routesOf('Listen').map(at(receiver))),
+    ...receivers.flatMap((receiver) => LISTEN.map((one) => one.replace(ENTITY, `/${receiver}`))),
+    // A dead-letter queue has no sessions.
+    ...SESSIONS.map((one) => one.replace(ENTITY, `/${receivers[0] ?? path}`)),
     ...(kind === 'queue' ? [] : RULES_READ.map(atSubscription(kind, path))),
   ];
   if (right === 'Listen') return listen;
@@ -41,6 +43,22 @@ export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonl
     ]),
   ];
 }
+
+/**
+ * What Listen allows on messages and sessions, with a `*` for several operations wherever nothing else lies below it: a
+ * policy of IAM has room for few thousand characters.
+ */
+const LISTEN: readonly string[] = [
+  ...['head', '*/*', '$settle', '$renew', '$deferred', '$reactivate', '$deadLetter', '$delete'].map(
+    (name) => `POST/{entity}/messages/${name}`,
+  ),
+  'GET/{entity}/messages',
+  'DELETE/{entity}/messages/*',
+  'PUT/{entity}/messages/*',
+];
+const SESSIONS: readonly string[] = ['POST', 'GET', 'PUT', 'DELETE'].map(
+  (method) => `${method}/{entity}/sessions/$*`,
+);
 
 type Template = Pick<Route, 'method' | 'path'>;
 

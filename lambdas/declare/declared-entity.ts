@@ -17,7 +17,7 @@ import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { forwardingToItself } from '../../shared/domain/entities/forwarding-settings.ts';
 import type { DeclareDependencies } from './dependencies.ts';
-import { type Adoption, claim, isSameOwner } from './ownership.ts';
+import { type Adoption, claim, disown } from './ownership.ts';
 import { repeat } from './repeat.ts';
 
 /** A queue, topic or subscription that a stack declares. */
@@ -94,19 +94,18 @@ export async function putEntity(
 }
 
 /**
- * Deletes an entity with its messages, if this resource owns it. What is gone already, or belongs to somebody else, is
- * left alone.
+ * Deletes an entity with its messages, if this resource has made it. What is gone already, was taken over, or belongs to
+ * somebody else, is left alone.
  */
 export async function deleteEntity(
   dependencies: DeclareDependencies,
   key: string,
   owner: DeclarationOwner,
 ): Promise<void> {
-  const { management, declarations } = dependencies;
-  const found = await declarations.read(key);
-  if (found === undefined || !isSameOwner(found.owner, owner)) return;
-  await repeat(dependencies, () => management.delete(key)).catch(except('MessagingEntityNotFound'));
-  await declarations.remove(found);
+  const { management } = dependencies;
+  await disown(dependencies, key, owner, () =>
+    repeat(dependencies, () => management.delete(key)).catch(except('MessagingEntityNotFound')),
+  );
 }
 
 /** The entity as it is now; undefined if there is none. */

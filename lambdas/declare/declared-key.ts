@@ -8,7 +8,7 @@ import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { find } from './declared-entity.ts';
 import type { DeclareDependencies } from './dependencies.ts';
-import { claim, isSameOwner } from './ownership.ts';
+import { claim, disown } from './ownership.ts';
 import { repeat } from './repeat.ts';
 
 /** An authorization rule of a queue or topic that a stack declares, with its key in a parameter. */
@@ -80,7 +80,8 @@ export async function putKey(
     }
     const exists = ruleOf(found, keyName) !== undefined;
     const title = `authorization rule '${keyName}' of '${entity}'`;
-    const adoption = { adopts: false };
+    // A grant may move to another construct, and keeps its key.
+    const adoption = { adopts: false, moves: true };
     await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adoption });
   });
   const updated = await changeRules(dependencies, entity, (rules) => {
@@ -107,18 +108,17 @@ export async function deleteKey(
   key: string,
   owner: DeclarationOwner,
 ): Promise<void> {
-  const { declarations, management, parameters } = dependencies;
-  const found = await declarations.read(key);
-  if (found === undefined || !isSameOwner(found.owner, owner)) return;
-  const [entity = '', keyName = ''] = key.split(INFIX);
-  const whole = await find(management, entity);
-  if (whole !== undefined && ruleOf(whole, keyName) !== undefined) {
-    await changeRules(dependencies, entity, (rules) =>
-      rules.filter((rule) => rule.keyName !== keyName),
-    );
-  }
-  await repeat(dependencies, () => parameters.remove({ entity, keyName }));
-  await declarations.remove(found);
+  const { management, parameters } = dependencies;
+  await disown(dependencies, key, owner, async () => {
+    const [entity = '', keyName = ''] = key.split(INFIX);
+    const whole = await find(management, entity);
+    if (whole !== undefined && ruleOf(whole, keyName) !== undefined) {
+      await changeRules(dependencies, entity, (rules) =>
+        rules.filter((rule) => rule.keyName !== keyName),
+      );
+    }
+    await repeat(dependencies, () => parameters.remove({ entity, keyName }));
+  });
 }
 
 type RuleInput = Pick<AuthorizationRule, 'keyName' | 'rights'> & Partial<AuthorizationRule>;

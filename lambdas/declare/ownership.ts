@@ -31,6 +31,8 @@ export interface Claim {
 export interface Adoption {
   /** What belongs to no other stack. */
   readonly adopts: boolean;
+  /** What another resource of the same stack has declared, which then has moved; default: as `adopts`. */
+  readonly moves?: boolean;
   /** What the stack of this name has declared, which may be gone. */
   readonly from?: string;
 }
@@ -48,17 +50,57 @@ export async function claim(
   const at = clock.now();
   const fault = ownershipFault(found, wanted, at);
   if (fault !== undefined) throw argumentError(fault);
-  if (await declarations.write({ key, owner, at }, found)) return;
+  const adoptedFrom = adoptedBy(found, wanted);
+  const declaration = { key, owner, at, ...(adoptedFrom !== undefined && { adoptedFrom }) };
+  if (await declarations.write(declaration, found)) return;
   throw new BrokerError(
     'ConflictInProgress',
     `Another resource is declaring ${title} at the same time.`,
   );
 }
 
+/** From whom the owner has what it declares; undefined = it makes it, or has made it. */
+function adoptedBy(
+  found: StoredDeclaration | undefined,
+  { owner, exists, isOwn }: Claim,
+): StoredDeclaration['adoptedFrom'] {
+  if (found === undefined) return exists && !isOwn ? 'nobody' : undefined;
+  if (isSameOwner(found.owner, owner)) return found.adoptedFrom;
+  // CloudFormation itself has moved a resource that it knows.
+  return exists && !isOwn ? found.owner : undefined;
+}
+
+/**
+ * Ends what a resource declares. `remove` deletes it, and is called only if the resource has made it: what it had taken
+ * over goes back to whoever had it, because a deployment that failed ends like one that removes the resource.
+ */
+export async function disown(
+  { declarations, clock }: { readonly declarations: DeclarationStore; readonly clock: Clock },
+  key: string,
+  owner: DeclarationOwner,
+  remove: () => Promise<void>,
+): Promise<void> {
+  const found = await declarations.read(key);
+  if (found === undefined) return;
+  const { adoptedFrom } = found;
+  if (!isSameOwner(found.owner, owner)) {
+    const isFormer = typeof adoptedFrom === 'object' && isSameOwner(adoptedFrom, owner);
+    // The former owner is gone, so it has moved for good.
+    if (isFormer) await declarations.write({ key, owner: found.owner, at: found.at }, found);
+    return;
+  }
+  if (typeof adoptedFrom === 'object') {
+    await declarations.write({ key, owner: adoptedFrom, at: clock.now() }, found);
+    return;
+  }
+  if (adoptedFrom === undefined) await remove();
+  await declarations.remove(found);
+}
+
 /** Why a resource may not make or change something; undefined = it may. `now` = epoch ms. */
 export function ownershipFault(
   found: StoredDeclaration | undefined,
-  { title, owner, exists, isOwn, adoption: { adopts, from } }: Claim,
+  { title, owner, exists, isOwn, adoption: { adopts, moves = adopts, from } }: Claim,
   now: number,
 ): string | undefined {
   if (found !== undefined && isSameOwner(found.owner, owner)) return undefined;
@@ -76,7 +118,7 @@ export function ownershipFault(
     if (stackName(found.owner) === from) return undefined;
     return `The ${title} belongs to ${by}: choose another name, refer to it by fromName, or, if that stack is gone, set adoptFrom to its name.`;
   }
-  if (isOwn || adopts) return undefined;
+  if (isOwn || moves) return undefined;
   return `The ${title} is declared by ${by} too: choose another name, or, if it has moved to another place of the stack, set adopt for this deployment.`;
 }
 

@@ -13,6 +13,8 @@ export interface Declaration {
   readonly owner: DeclarationOwner;
   /** When the owner last created or updated it, epoch ms. */
   readonly at: number;
+  /** Who had it when the owner took it over: another resource, or nobody. Absent = the owner has made it. */
+  readonly adoptedFrom?: DeclarationOwner | 'nobody';
 }
 
 /** A declaration as it is stored. */

@@ -27,17 +27,18 @@ export class DynamoDeclarationStore implements DeclarationStore {
   }
 
   async write(declaration: Declaration, before: StoredDeclaration | undefined): Promise<boolean> {
-    const { key, owner, at } = declaration;
+    const { key, owner, at, adoptedFrom = null } = declaration;
     const stamp = Buffer.from(this.#random.bytes(STAMP_BYTES)).toString('base64url');
     const { done } = await this.#table.update(declarationKey(this.#namespace, key), {
       UpdateExpression:
-        'SET stamp = :next, stackArn = :stack, logicalId = :resource, declaredAt = :at',
+        'SET stamp = :next, stackArn = :stack, logicalId = :resource, declaredAt = :at, adoptedFrom = :from',
       ConditionExpression: before === undefined ? 'attribute_not_exists(stamp)' : 'stamp = :stamp',
       ExpressionAttributeValues: {
         ':next': stamp,
         ':stack': owner.stack,
         ':resource': owner.resource,
         ':at': at,
+        ':from': adoptedFrom,
         ...(before !== undefined && { ':stamp': before.stamp }),
       },
     });
@@ -53,11 +54,15 @@ export class DynamoDeclarationStore implements DeclarationStore {
   }
 }
 
-function fromDocument({ sk, stamp, stackArn, logicalId, declaredAt }: Document): StoredDeclaration {
+function fromDocument(document: Document): StoredDeclaration {
+  const { sk, stamp, stackArn, logicalId, declaredAt, adoptedFrom } = document;
   return {
     key: String(sk),
     owner: { stack: String(stackArn), resource: String(logicalId) },
     at: Number(declaredAt),
     stamp: String(stamp),
+    ...(adoptedFrom !== null && {
+      adoptedFrom: adoptedFrom as NonNullable<StoredDeclaration['adoptedFrom']>,
+    }),
   };
 }

@@ -24,8 +24,36 @@ test('a stack takes over an entity that exists if it shall, with its messages', 
   assert.equal(now, id);
   assert.ok(description.kind === 'queue');
   assert.deepEqual([description.lockMs, description.maxDeliveryCount], [60_000, 3]);
+  // It has not made it, and a deployment that fails ends in the same way.
   await shop.delete();
+  assert.equal((await management.get('orders')).id, id);
+  assert.equal(await stack('other').deploy({ Orders: adopted }), undefined);
+});
+
+test('a deployment that fails gives back what it has taken over', async (t) => {
+  const { stack, management, parameters } = await startDeclaring(t);
+  await management.create('old', { kind: 'queue' });
+  const shop = stack('shop');
+  const before = { Orders: queue('orders'), Key: rule('orders', 'sender', 'Send') };
+  await shop.deploy(before);
+  const [text] = parameters.values.values();
+  const ids = [(await management.get('old')).id, (await management.get('orders')).id];
+  const moved = {
+    Old: queue('old', {}, { Adopt: 'true' }),
+    MovedOrders: queue('orders', {}, { Adopt: 'true' }),
+    MovedKey: rule('orders', 'sender', 'Send'),
+  };
+  const broken = { ...before, ...moved, Broken: queue('broken', { forwardTo: 'nowhere' }) };
+  assert.match((await shop.deploy(broken)) ?? '', /nowhere/);
+  assert.deepEqual([(await management.get('old')).id, (await management.get('orders')).id], ids);
+  assert.deepEqual([...parameters.values.values()], [text]);
+  // The former owner has it again, so what moves for good belongs to the new one.
+  assert.equal(await shop.deploy(moved), undefined);
+  assert.deepEqual([...parameters.values.values()], [text]);
+  await shop.delete();
+  assert.equal((await management.get('old')).id, ids[0]);
   await assert.rejects(management.get('orders'));
+  assert.equal(parameters.values.size, 0);
 });
 
 test('no stack changes, adopts or deletes the entity of another one', async (t) => {

@@ -1,5 +1,6 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { BrokerProps } from '../../../cdk/broker-props.ts';
 import { Broker } from '../../../cdk/constructs/broker.ts';
@@ -16,11 +17,12 @@ export function shop(props: BrokerProps = {}) {
 }
 
 /** A function of the user. */
-export function functionIn(stack: Stack, id: string): LambdaFunction {
+export function functionIn(stack: Stack, id: string, role?: IRole): LambdaFunction {
   return new LambdaFunction(stack, id, {
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',
     code: Code.fromInline('exports.handler = async () => {};'),
+    ...(role !== undefined && { role }),
   });
 }
 

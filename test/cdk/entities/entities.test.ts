@@ -110,17 +110,17 @@ test('entities lie in the stack of their scope, also with the broker of another 
 });
 
 test('an entity outlives its stack where the broker keeps its data, or as it says itself', () => {
-  for (const [keepData, removalPolicy, expected] of [
-    [true, undefined, 'Retain'],
-    [false, undefined, 'Delete'],
-    [true, RemovalPolicy.DESTROY, 'Delete'],
-    [false, RemovalPolicy.RETAIN, 'Retain'],
+  for (const [keepData, removalPolicy, deletion, replacement] of [
+    [true, undefined, 'RetainExceptOnCreate', 'Retain'],
+    [false, undefined, 'Delete', 'Delete'],
+    [true, RemovalPolicy.DESTROY, 'Delete', 'Delete'],
+    [false, RemovalPolicy.RETAIN, 'Retain', 'Retain'],
   ] as const) {
     const { bus, template } = shop({ keepData });
     new Queue(bus, 'orders', { adopt: true, ...(removalPolicy && { removalPolicy }) });
     const resource = entityResources(template()).get('orders');
-    assert.equal(resource?.DeletionPolicy, expected);
-    assert.equal(resource?.UpdateReplacePolicy, expected);
+    assert.equal(resource?.DeletionPolicy, deletion);
+    assert.equal(resource?.UpdateReplacePolicy, replacement);
     assert.equal(resource?.Properties.Adopt, 'true');
   }
 });

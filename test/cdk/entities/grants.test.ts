@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { AuthorizationRule } from '../../../cdk/entities/authorization-rule.ts';
 import { invokePaths, type PathOfEntity, type Right } from '../../../cdk/entities/invoke-paths.ts';
 import { Queue } from '../../../cdk/entities/queue.ts';
@@ -62,8 +62,11 @@ function* requestsOn(entities: readonly PathOfEntity[]) {
     for (const on of entities) {
       const isOfRules = route.path.includes('{subscription}');
       if (isOfRules && on.kind !== 'subscription') continue;
+      const isOfSessions = route.path.includes('/sessions/');
       if (route.name === 'listSubscriptions' && on.kind !== 'topic') continue;
-      for (const suffix of route.kind === 'management' ? [''] : ['', '/$DeadLetterQueue']) {
+      // A dead-letter queue has no sessions.
+      const hasDeadLetters = route.kind !== 'management' && !isOfSessions;
+      for (const suffix of hasDeadLetters ? ['', '/$DeadLetterQueue'] : ['']) {
         const path = route.path
           .replace('{topic}/Subscriptions/{subscription}', on.path)
           .replace(/\{(?:entity|topic)\}/, `${on.path}${suffix}`)
@@ -134,7 +137,7 @@ test('under sas access a grant makes a rule for the function, whose key it may r
     assert.match(read[i] ?? '', new RegExp(`:parameter/dynabus/Shop/Bus/${entity}/${name}`));
   }
   const [fn] = Object.values(template.findResources('AWS::Lambda::Function'));
-  // The policy and the role, and the two keys.
+  // It waits for its two keys.
   assert.equal(fn?.['DependsOn'].filter((id: string) => id.includes('Dynabus')).length, 2);
   const { Environment } = only(template, 'AWS::Lambda::Function') as {
     readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
@@ -238,6 +241,37 @@ test('a grant that could not be limited, and one that nobody could use, is refus
     () => orders.grantSend(functionIn(sas.stack, 'Thirteenth')),
     /has 12 authorization rules already/,
   );
+});
+
+test('a grant that would give nothing, and an environment that means two entities, are refused', () => {
+  const iam = shop({ access: 'iam' });
+  const account = new AccountPrincipal('111122223333');
+  assert.throws(() => new Queue(iam.bus, 'orders').grantSend(account), /would give nothing/);
+  const { stack, bus } = shop();
+  const fn = functionIn(stack, 'Worker');
+  const [first, second] = ['a-b', 'a_b'].map((name) => new Queue(bus, name));
+  first?.addEnvironment(fn);
+  first?.addEnvironment(fn);
+  assert.throws(
+    () => second?.addEnvironment(fn),
+    /Shop\/Bus\/a_b: Shop\/Worker has the variables DYNABUS_A_B_… for Shop\/Bus\/a-b already/,
+  );
+  second?.addEnvironment(fn, 'OTHER');
+});
+
+test('the rule of a grant keeps its logical id whichever function is granted first', () => {
+  const ids = [0, 1].map((first) => {
+    const { stack, bus, template } = shop();
+    const queue = new Queue(bus, 'orders');
+    const role = new Role(stack, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    });
+    const functions = ['A', 'B'].map((id) => functionIn(stack, id, role));
+    for (const fn of first === 0 ? functions : [...functions].reverse()) queue.grantSend(fn);
+    return Object.keys(template().findResources('Custom::DynabusAuthorizationRule'));
+  });
+  assert.equal(ids[0]?.length, 1);
+  assert.deepEqual(ids[0], ids[1]);
 });
 
 test('an environment without a grant is an error of the synthesis', () => {
