@@ -94,8 +94,8 @@ export async function putEntity(
 }
 
 /**
- * Deletes an entity with its messages, if this resource has made it. What is gone already, was taken over, or belongs to
- * somebody else, is left alone.
+ * Deletes an entity with its messages, if this resource has made it. What is gone already, was taken over, or belongs
+ * to somebody else, is left alone.
  */
 export async function deleteEntity(
   dependencies: DeclareDependencies,

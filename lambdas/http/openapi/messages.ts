@@ -263,7 +263,7 @@ export const MESSAGE_OPERATIONS = {
         json('Resubmitted', { resubmitted: 7 }),
       ),
     },
-    refusals: ANY,
+    refusals: NAMING_MESSAGES,
   },
   purge: {
     body: requestBody(json('Purge', {}), false),
