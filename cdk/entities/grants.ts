@@ -57,9 +57,10 @@ export function addEnvironment(entity: IEntity, fn: LambdaFunction, prefix?: str
     `${start}_CONNECTION_PARAMETER`,
     keyParameterName(parameterPrefix, { entity: ruled.entityPath, keyName }),
   );
+  const needed = isSubscription(entity) ? 'Listen' : undefined;
   fn.node.addValidation({
     validate: () =>
-      ruleFor(ruled, principalOf(entity, fn)) === undefined
+      ruleFor(ruled, principalOf(entity, fn))?.allows(needed) !== true
         ? [
             `It has the environment of ${entity.node.path}, but no grant: call grantSend, grantListen or grantManage.`,
           ]

@@ -204,6 +204,16 @@ test('an environment without a grant is an error of the synthesis', () => {
   );
 });
 
+test('the right to send to a topic is no grant on its subscription', () => {
+  const { app, stack, bus } = shop();
+  const events = new Topic(bus, 'events');
+  const audit = new Subscription(events, 'audit');
+  const fn = functionIn(stack, 'Worker');
+  events.grantSend(fn);
+  audit.addEnvironment(fn);
+  assert.throws(() => app.synth(), /the environment of Shop\/Bus\/events\/audit, but no grant/);
+});
+
 interface Statement {
   readonly Action: unknown;
   readonly Resource: unknown;
