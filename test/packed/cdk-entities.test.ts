@@ -108,14 +108,17 @@ if (isMore()) {
         {
           'events/Subscriptions/billing': 'Subscription',
           forwardTo: 'billing/invoices',
-          rules: {
-            large: { sql: { expression: 'Quantity > @least', parameters: { least: 100 } } },
-          },
+          rules: [
+            {
+              name: 'large',
+              sql: { expression: 'Quantity > @least', parameters: { least: 100 } },
+            },
+          ],
           after: ['events', 'billing/invoices'],
         },
         {
           'events/Subscriptions/audit': 'Subscription',
-          rules: { urgent: { correlation: { subject: 'urgent' } } },
+          rules: [{ name: 'urgent', correlation: { subject: 'urgent' } }],
           after: ['events'],
         },
         { 'orders KEY': 'AuthorizationRule', rights: ['Send'], after: ['orders'] },
