@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { token } from '../../support/atom-client.ts';
 import { crashingClient } from '../../support/crashing-client.ts';
-import { BODY, fill } from '../../support/full-entity.ts';
+import { fill, LARGE } from '../../support/full-entity.ts';
 import { getJson, putJson } from '../../support/json-management.ts';
 import { SMALL_ENTITIES } from '../../support/small-limits.ts';
 import { type StartOptions, startBroker } from '../../support/start-broker.ts';
@@ -213,10 +213,13 @@ test('a destination that cannot have them is refused, and they stay', async (t) 
 test('a full destination is refused, and they stay', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium', limits: SMALL_ENTITIES });
   for (const name of ['q', 'full']) {
-    expectStatus(await broker.createQueue(name, { MaxSizeInMegabytes: '1024' }), 201);
+    const settings = { MaxSizeInMegabytes: '1024', ...LARGE };
+    expectStatus(await broker.createQueue(name, settings), 201);
   }
-  await fillDeadLetters(broker, [{ body: BODY.toString() }]);
+  const megabytes = (count: number) => Buffer.alloc(count * SMALL_ENTITIES.bytesPerMegabyte, 'x');
+  await fillDeadLetters(broker, [{ body: megabytes(3).toString() }]);
   await fill(broker, 'full');
+  expectStatus(await broker.send('full', megabytes(32)), 201);
   await requireRefused(broker, 'full', [403, 'QuotaExceeded', /The maximum entity size/]);
 });
 
