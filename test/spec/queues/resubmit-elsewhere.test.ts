@@ -23,8 +23,7 @@ interface Sent {
   readonly broker?: Record<string, unknown>;
 }
 
-const named = (count: number): readonly Sent[] =>
-  Array.from({ length: count }, (_, i) => ({ body: `m${i}` }));
+const named = (count: number) => Array.from({ length: count }, (_, i) => ({ body: `m${i}` }));
 
 /** A queue `q` with these dead letters, and an empty queue `other`. */
 async function start(t: TestContext, sent: readonly Sent[] = named(3), options: StartOptions = {}) {
@@ -213,13 +212,12 @@ test('a destination that cannot have them is refused, and they stay', async (t) 
 test('a full destination is refused, and they stay', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium', limits: SMALL_ENTITIES });
   for (const name of ['q', 'full']) {
-    const settings = { MaxSizeInMegabytes: '1024', ...LARGE };
-    expectStatus(await broker.createQueue(name, settings), 201);
+    expectStatus(await broker.createQueue(name, { MaxSizeInMegabytes: '1024', ...LARGE }), 201);
   }
-  const megabytes = (count: number) => Buffer.alloc(count * SMALL_ENTITIES.bytesPerMegabyte, 'x');
-  await fillDeadLetters(broker, [{ body: megabytes(3).toString() }]);
+  const { bytesPerMegabyte: megabyte } = SMALL_ENTITIES;
+  await fillDeadLetters(broker, [{ body: 'x'.repeat(3 * megabyte) }]);
   await fill(broker, 'full');
-  expectStatus(await broker.send('full', megabytes(32)), 201);
+  expectStatus(await broker.send('full', Buffer.alloc(32 * megabyte)), 201);
   await requireRefused(broker, 'full', [403, 'QuotaExceeded', /The maximum entity size/]);
 });
 
