@@ -25,6 +25,10 @@ export abstract class EntityBase extends Construct implements IEntity {
     addEnvironment(this, fn, prefix);
   }
 
+  grantListen(grantee: IGrantable): Grant {
+    return grantOn(this, grantee, 'Listen');
+  }
+
   grantManage(grantee: IGrantable): Grant {
     return grantOn(this, grantee, 'Manage');
   }
@@ -39,38 +43,24 @@ export abstract class EntityBase extends Construct implements IEntity {
   }
 }
 
-/** A queue of the broker, whether this app declares it or not. */
-export abstract class QueueBase extends EntityBase implements IQueue {
-  abstract readonly queueName: string;
-
+abstract class SendableBase extends EntityBase {
   grantSend(grantee: IGrantable): Grant {
     return grantOn(this, grantee, 'Send');
-  }
-
-  grantListen(grantee: IGrantable): Grant {
-    return grantOn(this, grantee, 'Listen');
   }
 }
 
+/** A queue of the broker, whether this app declares it or not. */
+export abstract class QueueBase extends SendableBase implements IQueue {
+  abstract readonly queueName: string;
+}
+
 /** A topic of the broker, whether this app declares it or not. */
-export abstract class TopicBase extends EntityBase implements ITopic {
+export abstract class TopicBase extends SendableBase implements ITopic {
   abstract readonly topicName: string;
-
-  grantSend(grantee: IGrantable): Grant {
-    return grantOn(this, grantee, 'Send');
-  }
-
-  grantListen(grantee: IGrantable): Grant {
-    return grantOn(this, grantee, 'Listen');
-  }
 }
 
 /** A subscription of a topic, whether this app declares it or not. */
 export abstract class SubscriptionBase extends EntityBase implements ISubscription {
   abstract readonly topic: ITopic;
   abstract readonly subscriptionName: string;
-
-  grantListen(grantee: IGrantable): Grant {
-    return grantOn(this, grantee, 'Listen');
-  }
 }
