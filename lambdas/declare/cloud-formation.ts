@@ -1,9 +1,16 @@
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
-import { deleteEntity, putEntity, readDeclaredEntity } from './declared-entity.ts';
+import {
+  type DeclaredEntity,
+  deleteEntity,
+  putEntity,
+  readDeclaredEntity,
+  readUpdatedEntity,
+} from './declared-entity.ts';
 import { deleteKey, isKeyOfRule, putKey, readDeclaredKey } from './declared-key.ts';
 import type { DeclareDependencies } from './dependencies.ts';
+import { NotUndoneError, textOf } from './undo.ts';
 
 /** What the function answers CloudFormation. */
 export interface ResourceAnswer {
@@ -54,7 +61,9 @@ export async function answerEvent(
   try {
     return answer('SUCCESS', await carryOut(dependencies, event, known));
   } catch (error) {
-    return { ...answer('FAILED', known ?? idOrNothing(event)), Reason: reasonOf(error) };
+    // A creation that failed leaves nothing, so its deletion must not take what was there before.
+    const made = error instanceof NotUndoneError ? idOrNothing(event) : NOTHING_MADE;
+    return { ...answer('FAILED', known ?? made), Reason: reasonOf(error) };
   }
 }
 
@@ -63,23 +72,31 @@ async function carryOut(
   event: CloudFormationCustomResourceEvent,
   known: string | undefined,
 ): Promise<string> {
-  const owner = ownerOf(event);
+  const by = { owner: ownerOf(event), event: event.RequestId };
   const isKey = event.ResourceType === KEY_TYPE;
   if (event.RequestType === 'Delete') {
     const { PhysicalResourceId: id } = event;
     // A creation whose answer never came has an id of CloudFormation's own: then the properties say what it made.
-    const made = isOurs(id, isKey) ? id : idOrNothing(event);
-    await (isKey ? deleteKey : deleteEntity)(dependencies, made, owner);
+    const isUnknown = !isOurs(id, isKey);
+    const made = isUnknown ? idOrNothing(event) : id;
+    await (isKey ? deleteKey : deleteEntity)(dependencies, made, by, isUnknown);
     return id;
   }
   if (isKey) {
     const declared = readDeclaredKey(event.ResourceProperties);
-    await putKey(dependencies, declared, owner, known);
+    await putKey(dependencies, declared, by, known);
     return declared.key;
   }
-  const declared = readDeclaredEntity(kindOf(event), event.ResourceProperties);
-  await putEntity(dependencies, declared, owner, known);
+  const declared = declaredBy(event);
+  await putEntity(dependencies, declared, by, known);
   return declared.key;
+}
+
+function declaredBy(event: CloudFormationCustomResourceEvent): DeclaredEntity {
+  const { ResourceProperties: properties } = event;
+  return event.RequestType === 'Update'
+    ? readUpdatedEntity(kindOf(event), properties, event.OldResourceProperties)
+    : readDeclaredEntity(kindOf(event), properties);
 }
 
 /** The id of the resource that an event describes. */
@@ -105,10 +122,9 @@ function ownerOf({ StackId, LogicalResourceId }: CloudFormationCustomResourceEve
 }
 
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
   const advice =
     error instanceof BrokerError && error.retryable ? ' Deploy again in a moment.' : '';
-  return `${shortened(text)}${advice}`;
+  return `${shortened(textOf(error))}${advice}`;
 }
 
 function shortened(text: string): string {

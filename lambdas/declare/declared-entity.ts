@@ -1,6 +1,6 @@
 import { entityTag } from '../../shared/broker/management/if-match.ts';
 import type { Management } from '../../shared/broker/management/management.ts';
-import type { DeclarationOwner } from '../../shared/broker/ports/declarations.ts';
+import { firstRule } from '../../shared/broker/management/rules.ts';
 import { applyEach } from '../../shared/config/apply/apply-each.ts';
 import type { ConfigTarget } from '../../shared/config/apply/config-target.ts';
 import { type CheckedEntity, checkEntity } from '../../shared/config/check-entity.ts';
@@ -16,9 +16,11 @@ import type { EntityDescription } from '../../shared/domain/entities/description
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { forwardingToItself } from '../../shared/domain/entities/forwarding-settings.ts';
+import { claim, disown } from './claim.ts';
 import type { DeclareDependencies } from './dependencies.ts';
-import { type Adoption, claim, disown } from './ownership.ts';
+import type { Adoption, Claimant } from './ownership.ts';
 import { repeat } from './repeat.ts';
+import { undoUnless } from './undo.ts';
 
 /** A queue, topic or subscription that a stack declares. */
 export interface DeclaredEntity {
@@ -65,6 +67,27 @@ export function readDeclaredEntity(
 }
 
 /**
+ * Reads the properties of a resource that CloudFormation updates from `before`: where a subscription's last declared
+ * rule goes, the default rule takes its place. Throws ArgumentError with a line for each fault.
+ */
+export function readUpdatedEntity(
+  kind: EntityDescription['kind'],
+  properties: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+): DeclaredEntity {
+  const declared = readDeclaredEntity(kind, properties);
+  const { config } = declared;
+  if (config.rules !== undefined || !hadRules(before)) return declared;
+  const { at } = config;
+  return { ...declared, config: { ...config, rules: [{ at, rule: firstRule(undefined) }] } };
+}
+
+function hadRules({ Settings: settings }: Readonly<Record<string, unknown>>): boolean {
+  const before: unknown = typeof settings === 'string' ? JSON.parse(settings) : undefined;
+  return typeof before === 'object' && before !== null && 'rules' in before;
+}
+
+/**
  * Makes an entity as it is declared, whatever it was before: creates it, or updates what differs, with exactly the
  * declared rules if there are any. Shared access policies stay. The same call again changes nothing. `known` = the id
  * by which CloudFormation knows the resource; absent = it creates it.
@@ -76,36 +99,46 @@ export function readDeclaredEntity(
 export async function putEntity(
   dependencies: DeclareDependencies,
   { key, config, adoption }: DeclaredEntity,
-  owner: DeclarationOwner,
+  by: Claimant,
   known: string | undefined,
 ): Promise<void> {
   const { management } = dependencies;
-  let exists = true;
+  const title = `${config.kind} '${config.name}'`;
   await repeat(dependencies, async () => {
-    exists = (await find(management, config.name)) !== undefined;
-    const title = `${config.kind} '${config.name}'`;
-    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adoption });
+    const exists = (await find(management, config.name)) !== undefined;
+    await claim(dependencies, { ...by, key, title, exists, known, adoption });
   });
-  const { faults } = await applyEach(targetOf(dependencies), { entities: [config] });
-  if (faults.length === 0) return;
-  // CloudFormation does not learn of a replacement that failed, so nobody else would delete it.
-  if (!exists) await deleteEntity(dependencies, key, owner);
-  throw argumentError(faults.join('\n'));
+  await undoUnless(
+    known === key,
+    () => deleteEntity(dependencies, key, by),
+    async () => {
+      const { faults } = await applyEach(targetOf(dependencies), { entities: [config] });
+      if (faults.length > 0) throw argumentError(faults.join('\n'));
+    },
+  );
 }
 
 /**
- * Deletes an entity with its messages, if this resource has made it. What is gone already, was taken over, or belongs
- * to somebody else, is left alone.
+ * Deletes an entity with its messages, if this resource has made it; what it has just taken over goes back. What is
+ * gone already, or belongs to somebody else, is left alone. `isUnknown` as `released` has it.
  */
 export async function deleteEntity(
   dependencies: DeclareDependencies,
   key: string,
-  owner: DeclarationOwner,
+  by: Claimant,
+  isUnknown = false,
 ): Promise<void> {
-  const { management } = dependencies;
-  await disown(dependencies, key, owner, () =>
-    repeat(dependencies, () => management.delete(key)).catch(except('MessagingEntityNotFound')),
-  );
+  const remove = () => removeEntity(dependencies, key);
+  await repeat(dependencies, () => disown(dependencies, key, { ...by, isUnknown }, { remove }), [
+    'PreconditionFailed',
+  ]);
+}
+
+/** Deletes an entity, but not another one that somebody makes under its name meanwhile. */
+async function removeEntity({ management }: DeclareDependencies, key: string): Promise<void> {
+  const entity = await find(management, key);
+  if (entity === undefined) return;
+  await management.delete(key, [entityTag(entity)]).catch(except('MessagingEntityNotFound'));
 }
 
 /** The entity as it is now; undefined if there is none. */
@@ -114,7 +147,7 @@ export async function find(management: Management, path: string): Promise<Entity
 }
 
 /** Handles errors of one code by `instead`, or by nothing; throws all others again. */
-function except<T = undefined>(code: BrokerErrorCode, instead?: () => Promise<T>) {
+export function except<T = undefined>(code: BrokerErrorCode, instead?: () => Promise<T>) {
   return async (error: unknown): Promise<T | undefined> => {
     if (error instanceof BrokerError && error.code === code) return await instead?.();
     throw error;

@@ -1,15 +1,17 @@
 import { formatConnectionString } from '../../shared/auth/connection-string.ts';
 import { entityTag } from '../../shared/broker/management/if-match.ts';
-import type { DeclarationOwner } from '../../shared/broker/ports/declarations.ts';
+import type { RuleOfEntity } from '../../shared/config/key-parameter.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { argumentError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { find } from './declared-entity.ts';
+import { claim, disown } from './claim.ts';
+import { except } from './declared-entity.ts';
 import type { DeclareDependencies } from './dependencies.ts';
-import { claim, disown } from './ownership.ts';
+import type { Claimant } from './ownership.ts';
 import { repeat } from './repeat.ts';
+import { undoUnless } from './undo.ts';
 
 /** An authorization rule of a queue or topic that a stack declares, with its key in a parameter. */
 export interface DeclaredKey {
@@ -21,8 +23,6 @@ export interface DeclaredKey {
   readonly rights: readonly AccessRight[];
   /** The host of the namespace, for the connection string. */
   readonly host: string;
-  /** The path to which the connection string is restricted. */
-  readonly entityPath: string;
 }
 
 /** Between the key of an entity and the name of its rule. No name has a `$`, so no queue has the key of a rule. */
@@ -40,8 +40,7 @@ const RIGHTS: readonly unknown[] = ['Manage', 'Send', 'Listen'] satisfies readon
 /** Reads the properties of a resource. Throws ArgumentError. */
 export function readDeclaredKey(properties: Readonly<Record<string, unknown>>): DeclaredKey {
   const { Entity: entity, KeyName: keyName, Rights: rights, Endpoint: endpoint } = properties;
-  const { EntityPath: entityPath = entity } = properties;
-  if (typeof entity !== 'string' || typeof entityPath !== 'string') {
+  if (typeof entity !== 'string') {
     throw argumentError('The property Entity is missing.');
   }
   if (typeof keyName !== 'string' || !KEY_NAME.test(keyName)) {
@@ -57,7 +56,7 @@ export function readDeclaredKey(properties: Readonly<Record<string, unknown>>): 
   if (typeof endpoint !== 'string') throw argumentError('The property Endpoint is missing.');
   const host = endpoint.replace(/^\w+:\/\//, '').replace(/\/.*$/, '');
   const key = `${parseEntityPath(entity).key}${INFIX}${keyName}`;
-  return { key, entity, keyName, rights: rights as AccessRight[], host, entityPath };
+  return { key, entity, keyName, rights: rights as AccessRight[], host };
 }
 
 /**
@@ -68,56 +67,87 @@ export function readDeclaredKey(properties: Readonly<Record<string, unknown>>): 
 export async function putKey(
   dependencies: DeclareDependencies,
   declared: DeclaredKey,
-  owner: DeclarationOwner,
+  by: Claimant,
   known: string | undefined,
 ): Promise<void> {
-  const { management, parameters } = dependencies;
-  const { key, entity, keyName, rights, host, entityPath } = declared;
+  const { management } = dependencies;
+  const { key, entity, keyName } = declared;
   await repeat(dependencies, async () => {
     const found = await management.get(entity);
     if (found.description.kind === 'subscription') {
       throw argumentError('A subscription has no authorization rules: those of its topic apply.');
     }
-    const exists = ruleOf(found, keyName) !== undefined;
+    const rights = ruleOf(found, keyName)?.rights;
     const title = `authorization rule '${keyName}' of '${entity}'`;
     // A grant may move to another construct, and keeps its key.
     const adoption = { adopts: false, moves: true };
-    await claim(dependencies, { key, title, owner, exists, isOwn: known === key, adoption });
+    const exists = rights !== undefined;
+    await claim(dependencies, { ...by, key, title, exists, known, adoption, rights });
   });
-  const updated = await changeRules(dependencies, entity, (rules) => {
-    const others = rules.filter((rule) => rule.keyName !== keyName);
-    const before = rules.find((rule) => rule.keyName === keyName);
-    const isSame = before !== undefined && isSameRights(before.rights, rights);
-    return isSame ? rules : [...others, { ...before, keyName, rights }];
-  });
+  await undoUnless(
+    known === key,
+    () => deleteKey(dependencies, key, by),
+    () => writeKey(dependencies, declared),
+  );
+}
+
+/** Writes the rule, and its connection string into the parameter. */
+async function writeKey(dependencies: DeclareDependencies, declared: DeclaredKey): Promise<void> {
+  const { entity, keyName, rights, host } = declared;
+  const updated = await setRights(dependencies, declared, rights);
   const rule = ruleOf(updated, keyName);
   assert(rule !== undefined, 'the rule was just written');
   const text = formatConnectionString({
     host,
     keyName,
     key: rule.primaryKey,
-    entityPath,
+    entityPath: entity,
     isLocal: false,
   });
-  await repeat(dependencies, () => parameters.put({ entity, keyName }, text));
+  await repeat(dependencies, () => dependencies.parameters.put({ entity, keyName }, text));
 }
 
-/** Deletes an authorization rule and its parameter, if this resource owns it; its keys stop working. */
+/**
+ * Deletes an authorization rule and its parameter, if this resource has made it; its keys stop working. A rule that
+ * this resource has just taken over goes back, with the rights that it had. `isUnknown` as `released` has it.
+ */
 export async function deleteKey(
   dependencies: DeclareDependencies,
   key: string,
-  owner: DeclarationOwner,
+  by: Claimant,
+  isUnknown = false,
 ): Promise<void> {
-  const { management, parameters } = dependencies;
-  await disown(dependencies, key, owner, async () => {
-    const [entity = '', keyName = ''] = key.split(INFIX);
-    const whole = await find(management, entity);
-    if (whole !== undefined && ruleOf(whole, keyName) !== undefined) {
-      await changeRules(dependencies, entity, (rules) =>
-        rules.filter((rule) => rule.keyName !== keyName),
+  const [entity = '', keyName = ''] = key.split(INFIX);
+  const undoing = {
+    remove: () => removeKey(dependencies, { entity, keyName }),
+    restore: async (rights: readonly string[]) => {
+      await setRights(dependencies, { entity, keyName }, rights as readonly AccessRight[]).catch(
+        except('MessagingEntityNotFound'),
       );
-    }
-    await repeat(dependencies, () => parameters.remove({ entity, keyName }));
+    },
+  };
+  await repeat(dependencies, () => disown(dependencies, key, { ...by, isUnknown }, undoing));
+}
+
+async function removeKey(dependencies: DeclareDependencies, rule: RuleOfEntity): Promise<void> {
+  await changeRules(dependencies, rule.entity, (rules) => {
+    const others = rules.filter(({ keyName }) => keyName !== rule.keyName);
+    return others.length === rules.length ? rules : others;
+  }).catch(except('MessagingEntityNotFound'));
+  await repeat(dependencies, () => dependencies.parameters.remove(rule));
+}
+
+/** Makes a rule of an entity, or changes its rights and keeps its keys. Returns the entity as it is then. */
+async function setRights(
+  dependencies: DeclareDependencies,
+  { entity, keyName }: RuleOfEntity,
+  rights: readonly AccessRight[],
+): Promise<Entity> {
+  return await changeRules(dependencies, entity, (rules) => {
+    const others = rules.filter((rule) => rule.keyName !== keyName);
+    const before = rules.find((rule) => rule.keyName === keyName);
+    const isSame = before !== undefined && isSameRights(before.rights, rights);
+    return isSame ? rules : [...others, { ...before, keyName, rights }];
   });
 }
 

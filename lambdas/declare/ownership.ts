@@ -1,30 +1,42 @@
 import type {
+  Declaration,
   DeclarationOwner,
-  DeclarationStore,
   StoredDeclaration,
+  Taking,
 } from '../../shared/broker/ports/declarations.ts';
-import { argumentError, BrokerError } from '../../shared/domain/broker-error.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
-import { MINUTE_MS } from '../../shared/domain/units.ts';
+import { argumentError } from '../../shared/domain/broker-error.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/domain/units.ts';
 
 /**
  * How long a declaration protects a name under which nothing exists yet, ms: longer than the function takes to create
  * what it has declared.
  */
-const UNMADE_MS = 5 * MINUTE_MS;
+const UNMADE_MS = 20 * MINUTE_MS;
+/** How long the deployment that made or took over something may still fail, ms. */
+const TAKING_MS = DAY_MS;
+/** The events that a declaration remembers. CloudFormation has one under way; Lambda repeats it for some minutes. */
+const EVENTS_MAX = 5;
 
 /** What a resource wants to make or change. */
-export interface Claim {
+export interface Claim extends Claimant {
   /** The key of the declaration. */
   readonly key: string;
   /** What it is, for sentences: `queue 'orders'`. */
   readonly title: string;
-  readonly owner: DeclarationOwner;
   /** Whether it exists in the namespace. */
   readonly exists: boolean;
-  /** Whether CloudFormation knows it as this resource's own. */
-  readonly isOwn: boolean;
+  /** The key by which CloudFormation knows the resource; absent = it creates it. */
+  readonly known: string | undefined;
   readonly adoption: Adoption;
+  /** The rights that an authorization rule has. */
+  readonly rights?: readonly string[] | undefined;
+}
+
+/** Who wants something, and by which event. */
+export interface Claimant {
+  readonly owner: DeclarationOwner;
+  /** The id of the event, the same if it comes again. */
+  readonly event: string;
 }
 
 /** What a resource takes over where it exists. */
@@ -38,72 +50,86 @@ export interface Adoption {
 }
 
 /**
- * Records that a resource owns what it is about to make or change; a retried event finds its own record and goes on.
- * Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once.
+ * What to store before a resource makes or changes something. An event that comes again gets what it has stored.
+ * Throws ArgumentError if it belongs to somebody else. `now` = epoch ms.
  */
-export async function claim(
-  { declarations, clock }: { readonly declarations: DeclarationStore; readonly clock: Clock },
+export function claimed(
+  found: StoredDeclaration | undefined,
   wanted: Claim,
-): Promise<void> {
-  const { key, owner, title } = wanted;
-  const found = await declarations.read(key);
-  const at = clock.now();
-  const fault = ownershipFault(found, wanted, at);
+  now: number,
+): Declaration {
+  const { key, owner, event, exists, known, rights } = wanted;
+  if (isOutdated(found, event)) {
+    throw argumentError('CloudFormation has sent a later event about this resource.');
+  }
+  const before = found?.state === 'ended' ? undefined : found;
+  const isOwners = before !== undefined && isSameOwner(before.owner, owner);
+  if (isOwners && before.state === 'held' && before.events.at(-1) === event) {
+    return { ...declarationOf(before), at: now };
+  }
+  const fault = isOwners ? undefined : ownershipFault(before, wanted, now);
   if (fault !== undefined) throw argumentError(fault);
-  const adoptedFrom = adoptedBy(found, wanted);
-  const declaration = { key, owner, at, ...(adoptedFrom !== undefined && { adoptedFrom }) };
-  if (await declarations.write(declaration, found)) return;
-  throw new BrokerError(
-    'ConflictInProgress',
-    `Another resource is declaring ${title} at the same time.`,
-  );
+  const held = { key, owner, state: 'held', at: now, events: withEvent(found, event) } as const;
+  if (!exists) return { ...held, isMadeByStack: true, taking: {} };
+  const isKnown = known === key && (!isOwners || before.state === 'held');
+  const taking = {
+    ...(before !== undefined && { from: before.owner }),
+    ...(rights !== undefined && { rights }),
+  };
+  return {
+    ...held,
+    isMadeByStack: before?.isMadeByStack ?? false,
+    // What CloudFormation knows already stays if the deployment fails.
+    ...(!isKnown && { taking }),
+  };
 }
 
-/** From whom the owner has what it declares; undefined = it makes it, or has made it. */
-function adoptedBy(
-  found: StoredDeclaration | undefined,
-  { owner, exists, isOwn }: Claim,
-): StoredDeclaration['adoptedFrom'] {
-  if (found === undefined) return exists && !isOwn ? 'nobody' : undefined;
-  if (isSameOwner(found.owner, owner)) return found.adoptedFrom;
-  // CloudFormation itself has moved a resource that it knows.
-  return exists && !isOwn ? found.owner : undefined;
+/** What to do when a resource no longer declares something. */
+export interface Release {
+  readonly declaration: Declaration;
+  /** Whether to delete it, before the declaration is stored. */
+  readonly isDeletion: boolean;
+  /** The rights that an authorization rule gets back. */
+  readonly rights?: readonly string[] | undefined;
 }
 
 /**
- * Ends what a resource declares. `remove` deletes it, and is called only if the resource has made it: what it had taken
- * over goes back to whoever had it, because a deployment that failed ends like one that removes the resource.
+ * Ends what a resource declares: CloudFormation sends the same event for a resource that is removed and for one whose
+ * creation is undone because a deployment fails. So what the resource has made is deleted, and what it has just taken
+ * over goes back. `isUnknown` = CloudFormation has never learned what the resource had made. undefined = it declares
+ * nothing, or no longer. `now` = epoch ms.
  */
-export async function disown(
-  { declarations, clock }: { readonly declarations: DeclarationStore; readonly clock: Clock },
-  key: string,
-  owner: DeclarationOwner,
-  remove: () => Promise<void>,
-): Promise<void> {
-  const found = await declarations.read(key);
-  if (found === undefined) return;
-  const { adoptedFrom } = found;
+export function released(
+  found: StoredDeclaration | undefined,
+  { owner, event, isUnknown }: Claimant & { readonly isUnknown: boolean },
+  now: number,
+): Release | undefined {
+  if (found?.state !== 'held' || isOutdated(found, event)) return undefined;
+  const { taking: _, ...settled } = declarationOf(found);
+  const taking = takingOf(found, now);
+  const events = withEvent(found, event);
   if (!isSameOwner(found.owner, owner)) {
-    const isFormer = typeof adoptedFrom === 'object' && isSameOwner(adoptedFrom, owner);
-    // The former owner is gone, so it has moved for good.
-    if (isFormer) await declarations.write({ key, owner: found.owner, at: found.at }, found);
-    return;
+    // The former owner is removed, so its entity has moved for good.
+    const isFormer = taking?.from !== undefined && isSameOwner(taking.from, owner);
+    return isFormer ? { declaration: { ...settled, events }, isDeletion: false } : undefined;
   }
-  if (typeof adoptedFrom === 'object') {
-    await declarations.write({ key, owner: adoptedFrom, at: clock.now() }, found);
-    return;
+  if (isUnknown && taking === undefined) return undefined;
+  const next = { ...settled, events, at: now };
+  if (taking?.from !== undefined) {
+    const { from, rights } = taking;
+    const state = isSameOwner(from, owner) ? 'left' : 'held';
+    return { declaration: { ...next, owner: from, state }, isDeletion: false, rights };
   }
-  if (adoptedFrom === undefined) await remove();
-  await declarations.remove(found);
+  return { declaration: { ...next, state: 'ended' }, isDeletion: found.isMadeByStack };
 }
 
-/** Why a resource may not make or change something; undefined = it may. `now` = epoch ms. */
-export function ownershipFault(
+/** Why a resource may not make or change what it does not own; undefined = it may. */
+function ownershipFault(
   found: StoredDeclaration | undefined,
-  { title, owner, exists, isOwn, adoption: { adopts, moves = adopts, from } }: Claim,
+  { title, key, owner, exists, known, adoption: { adopts, moves = adopts, from } }: Claim,
   now: number,
 ): string | undefined {
-  if (found !== undefined && isSameOwner(found.owner, owner)) return undefined;
+  const isOwn = known === key;
   if (found === undefined) {
     if (!exists || isOwn || adopts) return undefined;
     return `There is a ${title} already, and no stack has declared it: set adopt to take it over as it is, choose another name, or refer to it by fromName.`;
@@ -119,11 +145,32 @@ export function ownershipFault(
     return `The ${title} belongs to ${by}: choose another name, refer to it by fromName, or, if that stack is gone, set adoptFrom to its name.`;
   }
   if (isOwn || moves) return undefined;
+  // A rollback undoes a change of the name before it undoes that another resource took the old name over.
+  const taken = takingOf(found, now)?.from;
+  if (known !== undefined && taken !== undefined && isSameOwner(taken, owner)) return undefined;
   return `The ${title} is declared by ${by} too: choose another name, or, if it has moved to another place of the stack, set adopt for this deployment.`;
 }
 
-/** Whether two owners are the same resource. */
-export function isSameOwner(one: DeclarationOwner, other: DeclarationOwner): boolean {
+/** What is undone if the deployment fails, unless that has long ended. */
+function takingOf({ taking, at }: StoredDeclaration, now: number): Taking | undefined {
+  return now - at < TAKING_MS ? taking : undefined;
+}
+
+/** Whether a later event came after this one, which Lambda repeats. */
+function isOutdated(found: StoredDeclaration | undefined, event: string): boolean {
+  return found?.events.slice(0, -1).includes(event) ?? false;
+}
+
+function withEvent(found: StoredDeclaration | undefined, event: string): readonly string[] {
+  const others = (found?.events ?? []).filter((one) => one !== event);
+  return [...others, event].slice(-EVENTS_MAX);
+}
+
+function declarationOf({ stamp: _, ...declaration }: StoredDeclaration): Declaration {
+  return declaration;
+}
+
+function isSameOwner(one: DeclarationOwner, other: DeclarationOwner): boolean {
   return one.stack === other.stack && one.resource === other.resource;
 }
 

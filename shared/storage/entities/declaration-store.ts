@@ -4,7 +4,8 @@ import type {
   StoredDeclaration,
 } from '../../broker/ports/declarations.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import type { Document, DocumentTable } from '../dynamodb/document-table.ts';
+import { DAY_MS } from '../../domain/units.ts';
+import type { DocumentTable } from '../dynamodb/document-table.ts';
 import { declarationKey } from '../schema/entity-keys.ts';
 
 const STAMP_BYTES = 9;
@@ -23,46 +24,32 @@ export class DynamoDeclarationStore implements DeclarationStore {
 
   async read(key: string): Promise<StoredDeclaration | undefined> {
     const document = await this.#table.get(declarationKey(this.#namespace, key));
-    return document && fromDocument(document);
+    if (document === undefined) return undefined;
+    const { stamp, declaration } = document;
+    return { ...(declaration as Declaration), key, stamp: String(stamp) };
   }
 
-  async write(declaration: Declaration, before: StoredDeclaration | undefined): Promise<boolean> {
-    const { key, owner, at, adoptedFrom = null } = declaration;
+  async write(
+    { key, ...declaration }: Declaration,
+    before: StoredDeclaration | undefined,
+  ): Promise<boolean> {
     const stamp = Buffer.from(this.#random.bytes(STAMP_BYTES)).toString('base64url');
+    // The attribute gc is GARBAGE_AFTER.
+    const endedUntil = declaration.state === 'ended' ? declaration.at + DAY_MS : undefined;
     const { done } = await this.#table.update(declarationKey(this.#namespace, key), {
       UpdateExpression:
-        'SET stamp = :next, stackArn = :stack, logicalId = :resource, declaredAt = :at, adoptedFrom = :from',
+        endedUntil === undefined
+          ? 'SET stamp = :next, declaration = :declaration REMOVE gc'
+          : 'SET stamp = :next, declaration = :declaration, gc = :gc',
       ConditionExpression: before === undefined ? 'attribute_not_exists(stamp)' : 'stamp = :stamp',
       ExpressionAttributeValues: {
         ':next': stamp,
-        ':stack': owner.stack,
-        ':resource': owner.resource,
-        ':at': at,
-        ':from': adoptedFrom,
+        ':declaration': declaration,
+        ...(endedUntil !== undefined && { ':gc': Math.ceil(endedUntil / 1000) }),
         ...(before !== undefined && { ':stamp': before.stamp }),
       },
     });
     // A try whose answer was lost may have written it, and made the condition of the next one fail.
     return done || (await this.read(key))?.stamp === stamp;
   }
-
-  async remove({ key, stamp }: StoredDeclaration): Promise<void> {
-    await this.#table.delete(declarationKey(this.#namespace, key), {
-      ConditionExpression: 'stamp = :stamp',
-      ExpressionAttributeValues: { ':stamp': stamp },
-    });
-  }
-}
-
-function fromDocument(document: Document): StoredDeclaration {
-  const { sk, stamp, stackArn, logicalId, declaredAt, adoptedFrom } = document;
-  return {
-    key: String(sk),
-    owner: { stack: String(stackArn), resource: String(logicalId) },
-    at: Number(declaredAt),
-    stamp: String(stamp),
-    ...(adoptedFrom !== null && {
-      adoptedFrom: adoptedFrom as NonNullable<StoredDeclaration['adoptedFrom']>,
-    }),
-  };
 }

@@ -23,8 +23,8 @@ export interface Declaring extends Omit<DeclareDependencies, 'parameters'> {
   readonly parameters: FakeParameters;
   /** Answers an event as the function does. */
   readonly answer: Answer;
-  /** A stack of this namespace. */
-  stack(name: string): FakeStack;
+  /** A stack of this namespace. `answer` = what answers its events, if not the function. */
+  stack(name: string, answer?: Answer): FakeStack;
 }
 
 /** What starts a namespace with something else than usual. */
@@ -71,7 +71,7 @@ export async function startDeclaring(
   const parameters = options.parameters ?? new FakeParameters();
   const dependencies = { ...composed, parameters, clock, random: realRandom, scheduler: AT_ONCE };
   const answer: Answer = (event) => answerEvent(dependencies, event);
-  return { ...dependencies, answer, stack: (name) => new FakeStack(name, answer) };
+  return { ...dependencies, answer, stack: (name, other = answer) => new FakeStack(name, other) };
 }
 
 /** Parameters in memory, by their names without the prefix. */

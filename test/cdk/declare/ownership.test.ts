@@ -119,7 +119,7 @@ test('a name is free again after what was declared under it was deleted by hand'
   await shop.deploy({ Orders: queue('orders') });
   await management.delete('orders');
   assert.match((await other.deploy({ Orders: queue('orders') })) ?? '', /is being declared by/);
-  clock.advance({ minutes: 5 });
+  clock.advance({ minutes: 20 });
   assert.equal(await other.deploy({ Orders: queue('orders') }), undefined);
   // The first stack no longer owns it.
   const { id } = await management.get('orders');

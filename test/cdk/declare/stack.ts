@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import type { ResourceAnswer } from '../../../lambdas/declare/cloud-formation.ts';
 
@@ -6,6 +7,8 @@ import type { ResourceAnswer } from '../../../lambdas/declare/cloud-formation.ts
 export interface TemplateResource {
   readonly type: string;
   readonly properties: Readonly<Record<string, unknown>>;
+  /** `retain`: RetainExceptOnCreate and UpdateReplacePolicy Retain. Default: it is deleted. */
+  readonly policy?: 'retain';
 }
 
 /** Resources by their logical ids, in the order of their dependencies. */
@@ -23,7 +26,6 @@ export class FakeStack {
   readonly #name: string;
   readonly #answer: Answer;
   #deployed = new Map<string, Deployed>();
-  #requests = 0;
 
   constructor(name: string, answer: Answer) {
     this.#name = name;
@@ -39,7 +41,8 @@ export class FakeStack {
       await this.#rollBack(before, id);
       return reason;
     }
-    await this.#cleanUp(before, new Set(Object.keys(resources)));
+    const deletes = ({ policy }: Deployed) => policy !== 'retain';
+    await this.#cleanUp(before, new Set(Object.keys(resources)), deletes);
     return undefined;
   }
 
@@ -75,12 +78,15 @@ export class FakeStack {
       assert.equal(Status, 'SUCCESS', `the rollback of ${id}: ${Reason}`);
       this.#deployed.set(id, { ...old, physicalId: PhysicalResourceId });
     }
-    const kept = new Set(before.keys());
-    await this.#cleanUp(after, kept);
+    await this.#cleanUp(after, new Set(before.keys()), () => true);
   }
 
   /** Deletes resources that the stack no longer has, and those that an update has replaced, last ones first. */
-  async #cleanUp(before: ReadonlyMap<string, Deployed>, kept: ReadonlySet<string>): Promise<void> {
+  async #cleanUp(
+    before: ReadonlyMap<string, Deployed>,
+    kept: ReadonlySet<string>,
+    deletes: (resource: Deployed) => boolean,
+  ): Promise<void> {
     for (const id of [...this.#deployed.keys()].filter((one) => !kept.has(one))) {
       const gone = this.#deployed.get(id);
       assert.ok(gone !== undefined);
@@ -89,7 +95,7 @@ export class FakeStack {
     }
     for (const [id, old] of [...before].reverse()) {
       const now = this.#deployed.get(id);
-      if (now?.physicalId !== old.physicalId) await this.#remove(id, old);
+      if (now?.physicalId !== old.physicalId && deletes(old)) await this.#remove(id, old);
     }
   }
 
@@ -116,12 +122,12 @@ export class FakeStack {
     );
   }
 
-  #common(id: string, { type, properties }: TemplateResource) {
+  #common(id: string, { type, properties }: Pick<TemplateResource, 'type' | 'properties'>) {
     return {
       ServiceToken: SERVICE_TOKEN,
       ResponseURL: 'https://answers.example/',
       StackId: `arn:aws:cloudformation:eu-west-1:111122223333:stack/${this.#name}/6d2a`,
-      RequestId: `request-${++this.#requests}`,
+      RequestId: randomUUID(),
       ResourceType: type,
       LogicalResourceId: id,
       ResourceProperties: {
@@ -173,4 +179,9 @@ function entity(kind: string, name: string, settings: object, more: object): Tem
     type: `Custom::Dynabus${kind}`,
     properties: { Name: name, Settings: JSON.stringify(settings), ...more },
   };
+}
+
+/** The same resource with a policy by which its entity stays when the resource goes. */
+export function retained(resource: TemplateResource): TemplateResource {
+  return { ...resource, policy: 'retain' };
 }

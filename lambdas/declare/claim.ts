@@ -1,0 +1,56 @@
+import type { DeclarationStore } from '../../shared/broker/ports/declarations.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { type Claim, type Claimant, claimed, type Release, released } from './ownership.ts';
+
+interface ClaimDependencies {
+  readonly declarations: DeclarationStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Records that a resource owns what it is about to make or change; a repeated event finds its own record and goes on.
+ * Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once. One read
+ * unit, one write unit.
+ */
+export async function claim(
+  { declarations, clock }: ClaimDependencies,
+  wanted: Claim,
+): Promise<void> {
+  const found = await declarations.read(wanted.key);
+  const declaration = claimed(found, wanted, clock.now());
+  if (!(await declarations.write(declaration, found))) throw changedMeanwhile(wanted.title);
+}
+
+/** Carries out what a release asks for. Both may be called again. */
+export interface Undoing {
+  /** Deletes what the resource has made. */
+  readonly remove: () => Promise<void>;
+  /** Gives an authorization rule the rights that it had. */
+  readonly restore?: (rights: NonNullable<Release['rights']>) => Promise<void>;
+}
+
+/**
+ * Ends what a resource declares, as `released` decides. Throws ConflictInProgress if it changes hands at the same time,
+ * and what `undoing` throws; the same call again goes on.
+ */
+export async function disown(
+  { declarations, clock }: ClaimDependencies,
+  key: string,
+  claimant: Claimant & { readonly isUnknown: boolean },
+  { remove, restore }: Undoing,
+): Promise<void> {
+  const found = await declarations.read(key);
+  const release = released(found, claimant, clock.now());
+  if (release === undefined) return;
+  if (release.isDeletion) await remove();
+  if (release.rights !== undefined) await restore?.(release.rights);
+  if (!(await declarations.write(release.declaration, found))) throw changedMeanwhile(`'${key}'`);
+}
+
+function changedMeanwhile(title: string): BrokerError {
+  return new BrokerError(
+    'ConflictInProgress',
+    `Another resource is declaring ${title} at the same time.`,
+  );
+}
