@@ -142,6 +142,36 @@ test('an event that Lambda repeats after later ones has no effect', async (t) =>
   assert.equal(description.maxDeliveryCount, 7);
 });
 
+test('a deletion that CloudFormation asks for once more takes nothing that was given back', async (t) => {
+  const { stack, management, answer } = await startDeclaring(t);
+  await stack('shop').deploy({ Orders: queue('orders') });
+  const { id } = await management.get('orders');
+  const again = stack('shop', async (event) => {
+    const answered = await answer(event);
+    if (event.RequestType !== 'Delete') return answered;
+    return await answer({ ...event, RequestId: `${event.RequestId}-again` });
+  });
+  await again.deploy({ Orders: queue('orders'), Broken: BROKEN });
+  assert.equal((await management.get('orders')).id, id);
+});
+
+test('a creation that never began deletes nothing that was there', async (t) => {
+  const { stack, management, answer } = await startDeclaring(t);
+  const shop = stack('shop');
+  await shop.deploy({ Orders: queue('orders') });
+  await shop.deploy({ Orders: queue('orders', { maxDeliveryCount: 2 }) });
+  const { id } = await management.get('orders');
+  // The stack was deleted, its queue retained. The function does not answer its next creation, nor does anything.
+  const again = stack('shop', async (event) => {
+    if (event.RequestType === 'Delete') return await answer(event);
+    const { StackId, RequestId, LogicalResourceId } = event;
+    const PhysicalResourceId = 'shop-Orders-1QX6YZ';
+    return { Status: 'FAILED', StackId, RequestId, LogicalResourceId, PhysicalResourceId };
+  });
+  assert.notEqual(await again.deploy({ Orders: queue('orders') }), undefined);
+  assert.equal((await management.get('orders')).id, id);
+});
+
 test('a key that replaces another one and fails is removed', async (t) => {
   const { stack, management } = await startDeclaring(t, { parameters: new BusyParameters() });
   const shop = stack('shop');
