@@ -182,6 +182,21 @@ test('a key that replaces another one and fails is removed', async (t) => {
   assert.deepEqual(await keysOf(management, 'orders'), ['old Send']);
 });
 
+test('what a creation that fails could not undo goes with the rollback', async (t) => {
+  const parameters = new BusyParameters();
+  const { stack, management, declarations, answer } = await startDeclaring(t, { parameters });
+  const shop = stack('shop', async (event) => {
+    parameters.isStuck = event.RequestType === 'Create';
+    return await answer(event);
+  });
+  await management.create('orders', { kind: 'queue' });
+  const reason = await shop.deploy({ Key: rule('orders', 'busy', 'Manage') });
+  assert.match(reason ?? '', /too many parameters.*could not be undone.*cannot be reached/s);
+  assert.deepEqual(await keysOf(management, 'orders'), []);
+  const { state } = (await declarations.read('orders/$authorizationrules/busy')) ?? {};
+  assert.equal(state, 'ended');
+});
+
 test('a key that has moved in a deployment that fails has its former rights again', async (t) => {
   const { stack, management } = await startDeclaring(t);
   const shop = stack('shop');
@@ -226,9 +241,16 @@ test('a subscription whose last declared rule goes has the default rule again', 
 
 /** Parameters of which one cannot be written. */
 class BusyParameters extends FakeParameters {
+  isStuck = false;
+
   override async put(...[of, text]: Parameters<FakeParameters['put']>): Promise<void> {
     if (of.keyName === 'busy') throw serviceBusy('There are too many parameters.');
     await super.put(of, text);
+  }
+
+  override async remove(of: Parameters<FakeParameters['remove']>[0]): Promise<void> {
+    if (this.isStuck) throw serviceBusy('Parameters cannot be reached.');
+    await super.remove(of);
   }
 }
 
