@@ -48,7 +48,11 @@ export function addEnvironment(entity: IEntity, fn: LambdaFunction, prefix?: str
   }
   notePrefix(entity, fn, start);
   fn.addEnvironment(`${start}_ENDPOINT`, broker.url);
-  fn.addEnvironment(`${start}_ENTITY`, entityPath);
+  // Policies tell capitals apart, and grants name the lower-case path.
+  fn.addEnvironment(
+    `${start}_ENTITY`,
+    broker.access === 'iam' ? entityPath.toLowerCase() : entityPath,
+  );
   if (broker.access === 'iam') return;
   const { parameterPrefix } = broker;
   const keyName = keyNameOf(principalOf(entity, fn));
