@@ -8,6 +8,7 @@ import { VARIABLES } from '../../shared/app/variables.ts';
 import type { BrokerProps } from '../broker-props.ts';
 import { type BrokerSettings, readBrokerSettings } from '../broker-settings.ts';
 import { SettingsError } from '../setting-faults.ts';
+import { outermostStack } from '../stack-place.ts';
 import { Alarms } from './alarms.ts';
 import { AmqpGateway } from './amqp-gateway.ts';
 import { BrokerFunction } from './broker-function.ts';
@@ -188,11 +189,7 @@ export class Broker extends Construct implements IBroker {
 
 function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
   const { path } = broker.node;
-  const namespace = Names.uniqueResourceName(broker, {
-    maxLength: NAMESPACE_LENGTH_MAX,
-    separator: '-',
-    allowedSpecialCharacters: '-',
-  });
+  const namespace = nameInStack(broker, { allowed: '-', lengthMax: NAMESPACE_LENGTH_MAX });
   const settings = readBrokerSettings(props, { path, namespace });
   const { account, region } = Stack.of(broker);
   const isAnywhere = Token.isUnresolved(account) || Token.isUnresolved(region);
@@ -204,17 +201,25 @@ function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
   return settings;
 }
 
-/** Names of stacks are unique in an account and region. A nested stack has a name at deployment only. */
-function parameterPrefix(broker: Broker): string {
-  const { stackName } = outermost(Stack.of(broker));
-  const { id, scope } = broker.node;
-  const isOfStack = Stack.isStack(scope) && scope.stackName === stackName;
-  const name = isOfStack && PLAIN_ID.test(id) ? id : Names.uniqueId(broker);
-  return `/dynabus/${stackName}/${name}`;
+/** Made of the stack's name and the path in the stack, so that a stack may move in its app. */
+function nameInStack(
+  broker: Broker,
+  { allowed, lengthMax }: { readonly allowed: string; readonly lengthMax?: number },
+): string {
+  return Names.uniqueResourceName(broker, {
+    ...(lengthMax !== undefined && { maxLength: lengthMax }),
+    separator: '-',
+    allowedSpecialCharacters: allowed,
+  });
 }
 
-function outermost(stack: Stack): Stack {
-  return stack.nestedStackParent === undefined ? stack : outermost(stack.nestedStackParent);
+/** Names of stacks are unique in an account and region. A nested stack has a name at deployment only. */
+function parameterPrefix(broker: Broker): string {
+  const { stackName } = outermostStack(broker);
+  const { id, scope } = broker.node;
+  const isOfStack = Stack.isStack(scope) && scope.stackName === stackName;
+  const name = isOfStack && PLAIN_ID.test(id) ? id : nameInStack(broker, { allowed: '._-' });
+  return `/dynabus/${stackName}/${name}`;
 }
 
 /**

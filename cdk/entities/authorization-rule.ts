@@ -1,4 +1,4 @@
-import { CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
@@ -67,6 +67,8 @@ export class AuthorizationRule extends Construct {
         KeyName: ruleName,
         Rights: Lazy.list({ produce: () => RIGHTS.filter((right) => this.#rights.has(right)) }),
         Endpoint: endpointOf(broker),
+        // So that another name is an update, which writes the parameter.
+        Parameter: this.parameterName,
       },
     });
     resource.node.addDependency(this.entity);
@@ -74,10 +76,11 @@ export class AuthorizationRule extends Construct {
 
   /** Allows to read the connection string. */
   grantRead(grantee: IGrantable): Grant {
+    // The name begins with a slash, which is no separator here; it may be a token, whose first character nobody knows.
     const arn = Stack.of(this.entity.broker).formatArn({
       service: 'ssm',
-      resource: 'parameter',
-      resourceName: this.parameterName.slice(1),
+      resource: `parameter${this.parameterName}`,
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
     return Grant.addToPrincipal({
       grantee,

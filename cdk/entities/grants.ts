@@ -4,6 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IConstruct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
 import { SettingsError } from '../setting-faults.ts';
+import { outermostStack, pathInStack } from '../stack-place.ts';
 import { AuthorizationRule } from './authorization-rule.ts';
 import type { IEntity, IQueue, ITopic } from './entity-ref.ts';
 import { isDestination, isSubscription, isTopic } from './find-scope.ts';
@@ -119,19 +120,25 @@ function createRule(
   principal: IConstruct,
   right: Right,
 ): AuthorizationRule {
-  const { broker, entityPath } = entity;
-  // Without the path of the broker, so that a stack can move in its app without other logical ids.
-  const id = `Dynabus-${broker.node.id}-${entityPath.toLowerCase().replaceAll('/', '!')}`;
-  const isTaken = principal.node.tryFindChild(id) !== undefined;
-  const rule = new AuthorizationRule(
-    principal as Construct,
-    isTaken ? `${id}-${broker.node.addr.slice(-8)}` : id,
-    { entity, rights: [right], ruleName: keyNameOf(principal) },
-  );
+  const rule = new AuthorizationRule(principal as Construct, idOfRule(entity), {
+    entity,
+    rights: [right],
+    ruleName: keyNameOf(principal),
+  });
   const rules = rulesOf.get(principal) ?? new Map<string, AuthorizationRule>();
   rulesOf.set(principal, rules);
   rules.set(ruleKey(entity), rule);
   return rule;
+}
+
+/**
+ * Names the broker by its stack and its path in there, so that the order of grants does not matter, and a stack can move
+ * in its app without other logical ids. No name of a stack or of an entity has a space.
+ */
+function idOfRule({ broker, entityPath }: IEntity): string {
+  const { stackName } = outermostStack(broker);
+  const words = ['Dynabus', stackName, pathInStack(broker), entityPath.toLowerCase()];
+  return words.join(' ').replaceAll('/', '!');
 }
 
 function ruleFor(entity: IQueue | ITopic, principal: IConstruct): AuthorizationRule | undefined {
