@@ -8,7 +8,7 @@ import { VARIABLES } from '../../shared/app/variables.ts';
 import type { BrokerProps } from '../broker-props.ts';
 import { type BrokerSettings, readBrokerSettings } from '../broker-settings.ts';
 import { SettingsError } from '../setting-faults.ts';
-import { outermostStack } from '../stack-place.ts';
+import { differ, outermostStack } from '../stack-place.ts';
 import { Alarms } from './alarms.ts';
 import { AmqpGateway } from './amqp-gateway.ts';
 import { BrokerFunction } from './broker-function.ts';
@@ -189,8 +189,7 @@ export class Broker extends Construct implements IBroker {
 
 function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
   const { path } = broker.node;
-  const namespace = nameInStack(broker, { allowed: '-', lengthMax: NAMESPACE_LENGTH_MAX });
-  const settings = readBrokerSettings(props, { path, namespace });
+  const settings = readBrokerSettings(props, { path, namespace: defaultNamespace(broker) });
   const { account, region } = Stack.of(broker);
   const isAnywhere = Token.isUnresolved(account) || Token.isUnresolved(region);
   if (settings.amqp?.vpcId !== undefined && isAnywhere) {
@@ -198,7 +197,24 @@ function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
       `${path}: amqp.vpcId is looked up in your AWS account, but the stack has no account or no region: add env with both to the properties of the stack, or leave amqp.vpcId out.`,
     ]);
   }
+  requireCertificateIn(region, path, settings);
   return settings;
+}
+
+/** Load balancers take certificates of their own region only. */
+function requireCertificateIn(region: string, path: string, { amqp }: BrokerSettings): void {
+  if (amqp === undefined || Token.isUnresolved(amqp.certificateArn)) return;
+  const [, , , certificateRegion = ''] = amqp.certificateArn.split(':');
+  if (!differ(certificateRegion, region)) return;
+  throw new SettingsError([
+    `${path}: amqp.certificateArn is a certificate in ${certificateRegion}, but the stack is in ${region}: take a certificate of that region.`,
+  ]);
+}
+
+/** A namespace has at least two characters, where a stack and its only broker may have one. */
+function defaultNamespace(broker: Broker): string {
+  const name = nameInStack(broker, { allowed: '-', lengthMax: NAMESPACE_LENGTH_MAX });
+  return name.length > 1 ? name : `${name}-${broker.node.id}`;
 }
 
 /** Made of the stack's name and the path in the stack, so that a stack may move in its app. */

@@ -3,6 +3,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IConstruct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
+import { effectiveGrant } from '../effective-grant.ts';
 import { SettingsError } from '../setting-faults.ts';
 import { outermostStack, pathInStack } from '../stack-place.ts';
 import { AuthorizationRule } from './authorization-rule.ts';
@@ -27,15 +28,7 @@ export function grantOn(entity: IEntity, grantee: IGrantable, right: Right): Gra
     actions: ['execute-api:Invoke'],
     resourceArns: paths.map((one) => `${broker.invokeArn}/${one}`),
   });
-  return effective(entity, grant);
-}
-
-/** A grant that gives something. Throws SettingsError for one that had no effect. */
-function effective({ node }: IEntity, grant: Grant): Grant {
-  if (grant.success) return grant;
-  throw new SettingsError([
-    `${node.path}: The grantee has no role whose policies this app can change, so the grant would give nothing: grant to a role of this app.`,
-  ]);
+  return effectiveGrant(entity.node.path, grantee, grant);
 }
 
 /** Sets the environment of a function: see `IEntity`. */
@@ -111,7 +104,7 @@ function grantByRule(entity: IEntity, grantee: IGrantable, right: Right): Grant 
   const found = ruleFor(ruled, principal);
   found?.addRight(right);
   const rule = found ?? createRule(ruled, principal, right);
-  return effective(entity, rule.grantRead(grantee));
+  return effectiveGrant(entity.node.path, grantee, rule.grantRead(grantee));
 }
 
 /** A rule below the principal, so that whatever waits for a role waits for its keys, too. */
@@ -132,8 +125,8 @@ function createRule(
 }
 
 /**
- * Names the broker by its stack and its path in there, so that the order of grants does not matter, and a stack can move
- * in its app without other logical ids. No name of a stack or of an entity has a space.
+ * Names the broker by its stack and its path in there, so that the order of grants does not matter, and a stack can
+ * move in its app without other logical ids. No name of a stack or of an entity has a space.
  */
 function idOfRule({ broker, entityPath }: IEntity): string {
   const { stackName } = outermostStack(broker);
