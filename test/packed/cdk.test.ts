@@ -129,6 +129,20 @@ if (isMore()) {
       );
     });
 
+    test(`with CDK ${version}, the modules of the package change nothing that is global`, () => {
+      project.write(
+        'globals.mjs',
+        `import 'aws-cdk-lib';
+        const names = () => Object.getOwnPropertyNames(globalThis);
+        const before = new Set(names());
+        for (const name of ['dynabus', 'dynabus/testing', 'dynabus/cdk']) await import(name);
+        console.log(JSON.stringify(names().filter((name) => !before.has(name))));`,
+      );
+      const { exitCode, output, errors } = project.run(['node', 'globals.mjs']);
+      assert.equal(exitCode, 0, errors);
+      assert.deepEqual(JSON.parse(output), []);
+    });
+
     test(`an app with CDK ${version} installs no bundler`, () => {
       const modules = readdirSync(join(project.folder, 'node_modules'));
       assert.ok(modules.includes('dynabus'));

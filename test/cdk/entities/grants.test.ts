@@ -41,6 +41,19 @@ test('under iam access a function is told the path that its grant names, in lowe
   });
 });
 
+test('a role has room for as many grants under iam access as the documentation says', () => {
+  for (const [grant, count] of [
+    ['grantListen', 11],
+    ['grantManage', 10],
+  ] as const) {
+    const { stack, bus, template } = shop({ access: 'iam' });
+    const worker = functionIn(stack, 'Worker');
+    for (let i = 0; i < count; i++) new Queue(bus, `orders-${i}`)[grant](worker);
+    // With that of every function, which lets it log, it is 10, the usual quota.
+    template().resourceCountIs('AWS::IAM::ManagedPolicy', 9);
+  }
+});
+
 test('under sas access a grant makes a rule for the function, whose key it may read', () => {
   const { app, bus } = shop();
   const orders = new Queue(bus, 'orders');

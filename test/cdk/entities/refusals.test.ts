@@ -161,3 +161,22 @@ test('a grant of everything that would give nothing is refused under iam access'
     assert.ok(bus.grantManage(functionIn(stack, 'Worker')).success);
   }
 });
+
+test('under sas access a function and its role lie in a stack that that of the bus does not use', () => {
+  const assumedBy = new ServicePrincipal('lambda.amazonaws.com');
+  const grantIn = (home: 'Shop' | 'Team' | 'Own', access: 'sas' | 'iam', roleIn?: string) => {
+    const { app, stack, bus } = shop({ access });
+    const team = new Stack(app, 'Team');
+    const stacks = { Shop: stack, Team: team, Own: new Stack(app, 'Own') };
+    const queue = new Queue(roleIn === undefined ? team : stack, 'orders', { broker: bus });
+    const role =
+      roleIn === undefined ? undefined : new Role(new Stack(app, roleIn), 'Role', { assumedBy });
+    queue.grantListen(functionIn(stacks[home], 'Worker', role));
+    return app.synth().stacks.length;
+  };
+  assert.throws(() => grantIn('Shop', 'sas'), /cyclic/);
+  assert.throws(() => grantIn('Shop', 'sas', 'Base'), /cyclic/);
+  assert.equal(grantIn('Team', 'sas'), 3);
+  assert.equal(grantIn('Own', 'sas'), 3);
+  assert.equal(grantIn('Shop', 'iam'), 3);
+});
