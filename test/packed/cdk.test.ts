@@ -129,7 +129,7 @@ if (isMore()) {
       );
     });
 
-    test(`with CDK ${version}, the modules of the package change nothing that is global`, () => {
+    test(`with CDK ${version}, the modules of the package set no global require`, () => {
       project.write(
         'globals.mjs',
         `import 'aws-cdk-lib';
@@ -140,7 +140,9 @@ if (isMore()) {
       );
       const { exitCode, output, errors } = project.run(['node', 'globals.mjs']);
       assert.equal(exitCode, 0, errors);
-      assert.deepEqual(JSON.parse(output), []);
+      // All copies of zod share these.
+      const ofZod = ['__zod_globalConfig', '__zod_globalRegistry'];
+      assert.deepEqual(JSON.parse(output), ofZod);
     });
 
     test(`an app with CDK ${version} installs no bundler`, () => {
