@@ -12,6 +12,10 @@ const SIZES = {
 
 const { address, rule } = BUDGETS;
 
+/** A lower-case name of a host; its last label may be an encoded one of another script. */
+export const DOMAIN_NAME =
+  /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+(?:[a-z]{2,}|xn--[a-z0-9-]*[a-z0-9])$/;
+
 /** Limits of one task for the clients behind one address, and for those that use one rule. */
 const limits = section({
   /** Default: twice `connectionsPerTask`, and at least the usual limit. */
@@ -32,7 +36,7 @@ export const amqpSettings = section({
     'the ARN of a certificate in ACM, such as arn:aws:acm:eu-west-1:111122223333:certificate/1a2b',
   ),
   domainName: reference(
-    /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/,
+    DOMAIN_NAME,
     'the lower-case name that the certificate is for, such as bus.example.com',
   ),
   /** The hosted zone in which the deployment creates the DNS record; absent = you create it. */

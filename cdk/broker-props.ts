@@ -83,7 +83,7 @@ export interface AmqpProps {
 export interface BrokerProps {
   /**
    * The name of the namespace in management and metrics: 2 to 50 letters, digits and hyphens, the first a letter.
-   * Default: made of the stack's name and the path of the construct, with a hash.
+   * Default: made of the stack's name and the path of the construct, with a hash unless the path is `Default`.
    */
   readonly namespace?: string;
   /**
@@ -100,7 +100,10 @@ export interface BrokerProps {
    * `functionUrl`, the URL of one function, which costs less and cannot throttle, log or route. Default: `apiGateway`.
    */
   readonly endpoint?: 'apiGateway' | 'functionUrl';
-  /** Whether tables and root key outlive the stack, and the tables have deletion protection. Default: true. */
+  /**
+   * Whether tables and root key outlive the stack, and the tables and the gateway's load balancer have deletion
+   * protection. Entities outlive their stack, too, unless they say otherwise. Default: true.
+   */
   readonly keepData?: boolean;
   /** Whether both tables are backed up continuously. Default: true. */
   readonly pointInTimeRecovery?: boolean;

@@ -6,10 +6,11 @@ const ONE_FUNCTION = 'since its one function, manage, serves all requests';
 
 /** The settings that a function URL leaves without effect, each with the reason. */
 const WITHOUT_EFFECT: readonly (readonly [path: readonly string[], reason: string])[] = [
-  ...['memoryMb', 'reservedConcurrency'].flatMap((group) =>
-    ['send', 'receive', 'settle'].map((name) => [[group, name], ONE_FUNCTION] as const),
-  ),
-];
+  'memoryMb',
+  'reservedConcurrency',
+].flatMap((group) =>
+  ['send', 'receive', 'settle'].map((name) => [[group, name], ONE_FUNCTION] as const),
+);
 
 /** Those that still apply to the AMQP gateway. */
 const WITHOUT_EFFECT_BUT_ON_AMQP: typeof WITHOUT_EFFECT = [

@@ -1,3 +1,4 @@
+import { Token } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { correction, listed, shown } from '../shared/domain/fault-words.ts';
 
@@ -33,11 +34,13 @@ export function faultsOf(
   issues: readonly z.core.$ZodIssue[],
   source: SettingsSource,
 ): readonly string[] {
-  return issues.flatMap((issue) =>
+  const faults = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, source))
       : [wrongSetting(issue, source)],
   );
+  // A number far below all bounds is an issue of its type and of its bounds.
+  return [...new Set(faults)];
 }
 
 function wrongSetting(
@@ -49,7 +52,12 @@ function wrongSetting(
   const change = (verb: string) => (place === undefined ? '' : `: ${verb} it in ${place}`);
   return input === undefined
     ? `${name} is missing, but must be ${message}${change('set')}.`
-    : `${name} is ${shown(input)}, but must be ${message}${change('change')}.`;
+    : `${name} is ${shownSetting(input)}, but must be ${message}${change('change')}.`;
+}
+
+/** A wrong value in a sentence. The text or number that stands for a token says nothing to anybody. */
+export function shownSetting(value: unknown): string {
+  return Token.isUnresolved(value) ? 'a token, which deployment replaces' : shown(value);
 }
 
 function unknownSetting(

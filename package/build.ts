@@ -31,9 +31,9 @@ const PROGRAMS = {
   'test-server': 'local/testing/test-server.ts',
 } as const;
 
-/** Bundled CommonJS packages load modules of Node by a `require` that ES modules do not have. */
+/** Bundled CommonJS packages load modules of Node by a `require` that ES modules do not have. It is theirs alone. */
 const REQUIRE =
-  "import { createRequire as requireOf } from 'node:module'; globalThis.require ??= requireOf(import.meta.url);";
+  "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 /** The other way round: in CommonJS a module does not know its own address. */
 const IMPORT_META_URL = "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;";
 

@@ -1,6 +1,8 @@
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct, type IConstruct } from 'constructs';
+import { requireAttributes } from '../broker-attributes.ts';
+import { effectiveGrant } from '../effective-grant.ts';
 
 /** What describes a broker to stacks that use it: values that may be tokens, which deployment replaces. */
 export interface BrokerAttributes {
@@ -43,7 +45,8 @@ export interface IBroker extends IConstruct, Omit<BrokerAttributes, 'rootKeySecr
   /**
    * Allows everything in the namespace: manage, send and receive. Under `iam` access the grantee may invoke the whole
    * endpoint, under `sas` access read the root key. A grantee of another account also needs a resource policy.
-   * Throws if the broker was imported with `sas` access and without `rootKeySecretArn`.
+   * Throws if the broker was imported with `sas` access and without `rootKeySecretArn`, and under `iam` access if the
+   * grant would give nothing.
    */
   grantManage(grantee: IGrantable): Grant;
 }
@@ -64,6 +67,7 @@ export class ImportedBroker extends Construct implements IBroker {
 
   constructor(scope: Construct, id: string, attributes: BrokerAttributes) {
     super(scope, id);
+    requireAttributes(attributes, this.node.path);
     this.namespace = attributes.namespace;
     this.tier = attributes.tier;
     this.access = attributes.access;
@@ -87,7 +91,9 @@ export class ImportedBroker extends Construct implements IBroker {
 
 /** Allows the grantee everything in the namespace of a broker: see `IBroker.grantManage`. */
 export function grantManage(broker: IBroker, grantee: IGrantable): Grant {
-  if (broker.access === 'iam') return grantInvoke(broker, grantee);
+  if (broker.access === 'iam') {
+    return effectiveGrant(broker.node.path, grantee, grantInvoke(broker, grantee));
+  }
   if (broker.rootKey === undefined) {
     throw new Error(
       `${broker.node.path}: grantManage needs the root key of the broker: add rootKeySecretArn to the attributes of fromBrokerAttributes.`,

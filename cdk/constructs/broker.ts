@@ -8,6 +8,7 @@ import { VARIABLES } from '../../shared/app/variables.ts';
 import type { BrokerProps } from '../broker-props.ts';
 import { type BrokerSettings, readBrokerSettings } from '../broker-settings.ts';
 import { SettingsError } from '../setting-faults.ts';
+import { differ, outermostStack } from '../stack-place.ts';
 import { Alarms } from './alarms.ts';
 import { AmqpGateway } from './amqp-gateway.ts';
 import { BrokerFunction } from './broker-function.ts';
@@ -188,12 +189,7 @@ export class Broker extends Construct implements IBroker {
 
 function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
   const { path } = broker.node;
-  const namespace = Names.uniqueResourceName(broker, {
-    maxLength: NAMESPACE_LENGTH_MAX,
-    separator: '-',
-    allowedSpecialCharacters: '-',
-  });
-  const settings = readBrokerSettings(props, { path, namespace });
+  const settings = readBrokerSettings(props, { path, namespace: defaultNamespace(broker) });
   const { account, region } = Stack.of(broker);
   const isAnywhere = Token.isUnresolved(account) || Token.isUnresolved(region);
   if (settings.amqp?.vpcId !== undefined && isAnywhere) {
@@ -201,20 +197,45 @@ function settingsOf(broker: Broker, props: BrokerProps): BrokerSettings {
       `${path}: amqp.vpcId is looked up in your AWS account, but the stack has no account or no region: add env with both to the properties of the stack, or leave amqp.vpcId out.`,
     ]);
   }
+  requireCertificateIn(region, path, settings);
   return settings;
+}
+
+/** Load balancers take certificates of their own region only. */
+function requireCertificateIn(region: string, path: string, { amqp }: BrokerSettings): void {
+  if (amqp === undefined || Token.isUnresolved(amqp.certificateArn)) return;
+  const [, , , certificateRegion = ''] = amqp.certificateArn.split(':');
+  if (!differ(certificateRegion, region)) return;
+  throw new SettingsError([
+    `${path}: amqp.certificateArn is a certificate in ${certificateRegion}, but the stack is in ${region}: take a certificate of that region.`,
+  ]);
+}
+
+/** A namespace has at least two characters, where a stack and its only broker may have one. */
+function defaultNamespace(broker: Broker): string {
+  const name = nameInStack(broker, { allowed: '-', lengthMax: NAMESPACE_LENGTH_MAX });
+  return name.length > 1 ? name : `${name}-${broker.node.id}`;
+}
+
+/** Made of the stack's name and the path in the stack, so that a stack may move in its app. */
+function nameInStack(
+  broker: Broker,
+  { allowed, lengthMax }: { readonly allowed: string; readonly lengthMax?: number },
+): string {
+  return Names.uniqueResourceName(broker, {
+    ...(lengthMax !== undefined && { maxLength: lengthMax }),
+    separator: '-',
+    allowedSpecialCharacters: allowed,
+  });
 }
 
 /** Names of stacks are unique in an account and region. A nested stack has a name at deployment only. */
 function parameterPrefix(broker: Broker): string {
-  const { stackName } = outermost(Stack.of(broker));
+  const { stackName } = outermostStack(broker);
   const { id, scope } = broker.node;
   const isOfStack = Stack.isStack(scope) && scope.stackName === stackName;
-  const name = isOfStack && PLAIN_ID.test(id) ? id : Names.uniqueId(broker);
+  const name = isOfStack && PLAIN_ID.test(id) ? id : nameInStack(broker, { allowed: '._-' });
   return `/dynabus/${stackName}/${name}`;
-}
-
-function outermost(stack: Stack): Stack {
-  return stack.nestedStackParent === undefined ? stack : outermost(stack.nestedStackParent);
 }
 
 /**

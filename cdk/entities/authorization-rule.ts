@@ -1,12 +1,13 @@
-import { CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
-import { correction, listed, shown } from '../../shared/domain/fault-words.ts';
+import { correction, listed } from '../../shared/domain/fault-words.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
-import { SettingsError } from '../setting-faults.ts';
+import { SettingsError, shownSetting } from '../setting-faults.ts';
+import { requirePlaceOf } from '../stack-place.ts';
 import type { IQueue, ITopic } from './entity-ref.ts';
-import { isDestination } from './find-scope.ts';
+import { entityAround, isDestination, requireFreeId } from './find-scope.ts';
 import type { Right } from './invoke-paths.ts';
 import { noteRule } from './registry.ts';
 
@@ -22,7 +23,7 @@ const PARAMETER_LEVELS_MAX = 15;
 export interface AuthorizationRuleProps {
   /** At least one; `Manage` includes the others. */
   readonly rights: readonly ('Manage' | 'Send' | 'Listen')[];
-  /** The queue or topic, for which there can be 12 rules. Default: the scope. */
+  /** The queue or topic, for which there can be 12 rules. Default: the scope, or the nearest entity around it. */
   readonly entity?: IQueue | ITopic;
   /**
    * The name: 1 to 128 letters, digits, `.`, `-` and `_`. Another name makes another key. Default: the id of the
@@ -44,12 +45,14 @@ export class AuthorizationRule extends Construct {
   readonly #rights: Set<Right>;
 
   constructor(scope: Construct, id: string, props: AuthorizationRuleProps) {
+    requireFreeId(scope, id, 'ruleName');
     super(scope, id);
-    const { rights, ruleName = id, entity = scope as unknown, ...others } = props;
+    const { rights, ruleName = id, entity = entityAround(scope), ...others } = props;
     this.entity = checked(this, entity, { rights, ruleName, others });
     this.ruleName = ruleName;
     this.#rights = new Set(rights);
     const { broker, entityPath } = this.entity;
+    requirePlaceOf(broker, this);
     const at = this.node.path;
     noteRule(broker, { entity: entityPath, keyName: ruleName, at });
     this.parameterName = keyParameterName(broker.parameterPrefix, {
@@ -67,6 +70,8 @@ export class AuthorizationRule extends Construct {
         KeyName: ruleName,
         Rights: Lazy.list({ produce: () => RIGHTS.filter((right) => this.#rights.has(right)) }),
         Endpoint: endpointOf(broker),
+        // So that another name is an update, which writes the parameter.
+        Parameter: this.parameterName,
       },
     });
     resource.node.addDependency(this.entity);
@@ -74,10 +79,11 @@ export class AuthorizationRule extends Construct {
 
   /** Allows to read the connection string. */
   grantRead(grantee: IGrantable): Grant {
+    // The name begins with a slash, which is no separator here; it may be a token, whose first character nobody knows.
     const arn = Stack.of(this.entity.broker).formatArn({
       service: 'ssm',
-      resource: 'parameter',
-      resourceName: this.parameterName.slice(1),
+      resource: `parameter${this.parameterName}`,
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
     return Grant.addToPrincipal({
       grantee,
@@ -118,7 +124,9 @@ function checked(
       `${at}: ${name} is not a property of an AuthorizationRule: ${correction(name, ['entity', 'rights', 'ruleName'])}.`,
   );
   if (!isDestination(entity)) {
-    faults.push(`${at}: It belongs to no queue or topic: create it in one, or set entity.`);
+    faults.push(
+      `${at}: It belongs to no queue or topic of dynabus: create it in one, or set entity.`,
+    );
   } else if (entity.broker.access === 'iam') {
     faults.push(
       `${at}: The broker has access iam, so authorization rules have no effect: use grantSend, grantListen and grantManage.`,
@@ -126,13 +134,13 @@ function checked(
   }
   if (!RULE_NAME.test(ruleName)) {
     faults.push(
-      `${at}: ruleName is ${shown(ruleName)}, but must be 1 to 128 letters, digits, dots, hyphens and underscores.`,
+      `${at}: ruleName is ${shownSetting(ruleName)}, but must be 1 to 128 letters, digits, dots, hyphens and underscores.`,
     );
   }
   const isList = Array.isArray(rights) && rights.length > 0;
   if (!isList || !rights.every((right) => RIGHTS.includes(right))) {
     faults.push(
-      `${at}: rights is ${shown(rights)}, but must be a list of ${listed(RIGHTS, 'and')}, with at least one.`,
+      `${at}: rights is ${shownSetting(rights)}, but must be a list of ${listed(RIGHTS, 'and')}, with at least one.`,
     );
   }
   if (faults.length > 0 || !isDestination(entity)) throw new SettingsError(faults);

@@ -4,6 +4,7 @@ import { Construct, Dependable, type IDependable } from 'constructs';
 import type { IBroker } from '../constructs/broker-ref.ts';
 import type { IEntity, IQueue, ISubscription, ITopic } from './entity-ref.ts';
 import { addEnvironment, grantOn } from './grants.ts';
+import { declaringConstruct } from './registry.ts';
 
 /** What queues, topics and subscriptions have in common. */
 export abstract class EntityBase extends Construct implements IEntity {
@@ -41,6 +42,20 @@ export abstract class EntityBase extends Construct implements IEntity {
       },
     });
   }
+}
+
+/**
+ * Whoever depends on an entity that is only named waits for the construct that declares it, if this app has one at
+ * synthesis.
+ */
+export function dependByName(entity: IEntity): void {
+  const { broker, entityPath } = entity;
+  Dependable.implement(entity, {
+    get dependencyRoots() {
+      const construct = declaringConstruct(broker, entityPath);
+      return construct === undefined ? [] : Dependable.of(construct).dependencyRoots;
+    },
+  });
 }
 
 abstract class SendableBase extends EntityBase {

@@ -7,7 +7,7 @@ export interface EntityProps {
   /**
    * What becomes of the entity when it leaves its stack, or is replaced because it got another name. `DESTROY` deletes
    * it with its messages. Default: `RETAIN_ON_UPDATE_OR_DELETE` where the broker keeps its data (`keepData`), otherwise
-   * `DESTROY`.
+   * `DESTROY`. Not `SNAPSHOT`.
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
@@ -98,7 +98,7 @@ export interface TopicProps extends EntityProps, IngressProps {
 
 /** The properties of a subscription. */
 export interface SubscriptionProps extends EntityProps, DeliveryProps {
-  /** The topic. Default: the scope, if that is a topic. */
+  /** The topic. Default: the scope, or the nearest topic around it. */
   readonly topic?: ITopic;
   /**
    * The name: 1 to 50 letters, digits, `.`, `-` and `_`; unique in the topic, whatever the case. Another name, or

@@ -11,9 +11,10 @@ export interface IEntity extends IConstruct {
   /**
    * Tells a function where the entity is, by environment variables. With the prefix `DYNABUS_ORDERS`:
    * `DYNABUS_ORDERS_ENDPOINT` = the address of the broker for HTTP, `DYNABUS_ORDERS_ENTITY` = the path of the entity,
-   * and under `sas` access `DYNABUS_ORDERS_CONNECTION_PARAMETER` = the name of the parameter in Systems Manager whose
-   * value is a connection string. Under `sas` access the function also needs a grant on the entity, which synthesis
-   * checks. `prefix` = the start of the names; default: `DYNABUS_` and the name of the entity in capitals.
+   * under `iam` access in lower case, as grants name it; and under `sas` access `DYNABUS_ORDERS_CONNECTION_PARAMETER` =
+   * the name of the parameter in Systems Manager whose value is a connection string. Under `sas` access the function
+   * also needs a grant on the entity, which synthesis checks. `prefix` = the start of the names; default: `DYNABUS_`
+   * and the name of the entity in capitals.
    */
   addEnvironment(fn: LambdaFunction, prefix?: string): void;
   /**

@@ -1,5 +1,5 @@
 import { CustomResource, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import type { Construct } from 'constructs';
+import { type Construct, Dependable, type IDependable } from 'constructs';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   type EntityDescription,
@@ -12,13 +12,14 @@ import {
 } from '../../shared/domain/entities/forwarding-settings.ts';
 import { shown } from '../../shared/domain/fault-words.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
-import { SettingsError } from '../setting-faults.ts';
+import { SettingsError, shownSetting } from '../setting-faults.ts';
+import { requirePlaceOf } from '../stack-place.ts';
 import { SERVICE_TIMEOUT } from './authorization-rule.ts';
 import type { DeliveryProps, EntityProps } from './entity-props.ts';
 import type { IQueue, ITopic } from './entity-ref.ts';
-import { isDestination, isTopic } from './find-scope.ts';
+import { isDestination, isTopic, whatIs } from './find-scope.ts';
 import { readEntity } from './read-props.ts';
-import { noteEntity } from './registry.ts';
+import { declaringConstruct, forwardsTo, noteEntity, noteForwards } from './registry.ts';
 
 /** An entity to declare. */
 export interface DeclaredEntity {
@@ -52,9 +53,8 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
   if (props['rules'] !== undefined) {
     throw new SettingsError([`${at}: rules: Rules are declared by constructs: use Rule.`]);
   }
-  if (typeof (props.adopt ?? false) !== 'boolean') {
-    throw new SettingsError([`${at}: adopt: It must be true or false, not ${shown(props.adopt)}.`]);
-  }
+  requireOptions(at, props);
+  requirePlaceOf(broker, scope);
   const destinations = destinationsOf(at, broker, props);
   const { config, settings } = readEntity(at, {
     kind,
@@ -64,7 +64,12 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
     settings: settingsOf(props, destinations),
   });
   requireMayForward(at, config, destinations);
-  noteEntity(broker, config.name, at);
+  noteEntity(broker, config.name, scope);
+  noteForwards(
+    broker,
+    config.name,
+    destinations.map(([, { entityPath }]) => entityPath),
+  );
   const resource = new CustomResource(scope, 'Resource', {
     serviceToken: broker.entityServiceToken,
     serviceTimeout: SERVICE_TIMEOUT,
@@ -80,12 +85,49 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
       ...(props.adoptFrom !== undefined && { AdoptFrom: props.adoptFrom }),
     },
   });
-  for (const [, destination] of destinations) resource.node.addDependency(destination);
+  for (const [, destination] of destinations) {
+    resource.node.addDependency(unlessInCircle(config.name, destination));
+  }
   return resource;
 }
 
+/** Checks the properties that are no settings of the service. */
+function requireOptions(at: string, { adopt, adoptFrom, removalPolicy }: EntityProps): void {
+  const faults: string[] = [];
+  if (typeof (adopt ?? false) !== 'boolean') {
+    faults.push(`adopt: It must be true or false, not ${shownSetting(adopt)}.`);
+  }
+  if (typeof (adoptFrom ?? '') !== 'string') {
+    faults.push(`adoptFrom: It must be the name of a stack, not ${shown(adoptFrom)}.`);
+  }
+  if (removalPolicy === RemovalPolicy.SNAPSHOT) {
+    faults.push(
+      'removalPolicy: It cannot be SNAPSHOT, since there are no snapshots of entities: set DESTROY, RETAIN or RETAIN_ON_UPDATE_OR_DELETE.',
+    );
+  }
+  if (faults.length > 0) throw new SettingsError(faults.map((fault) => `${at}: ${fault}`));
+}
+
+/** Retains unless the broker says that it does not, so that a value that is missing deletes nothing. */
 function defaultPolicy({ keepData }: IBroker): RemovalPolicy {
-  return keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+  return keepData === false ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;
+}
+
+/**
+ * What an entity waits for that forwards to another one. Entities may forward in a circle, which `fromName` alone can
+ * close: there, it waits for nothing, as such a forward is added in a later deployment.
+ */
+function unlessInCircle(name: string, destination: IQueue | ITopic): IDependable {
+  const { broker, entityPath } = destination;
+  const dependable = {};
+  Dependable.implement(dependable, {
+    get dependencyRoots() {
+      const isNamed = declaringConstruct(broker, entityPath) !== destination;
+      const isInCircle = isNamed && forwardsTo(broker, entityPath, name);
+      return isInCircle ? [] : Dependable.of(destination).dependencyRoots;
+    },
+  });
+  return dependable;
 }
 
 function withRules(rules: DeclaredEntity['rules']): object {
@@ -101,16 +143,21 @@ function destinationsOf(at: string, broker: IBroker, props: DeliveryProps): Dest
     if (destination === undefined) return [];
     if (!isDestination(destination)) {
       throw new SettingsError([
-        `${at}: ${setting}: It must be a Queue or a Topic, or one by fromName, and nothing else.`,
+        `${at}: ${setting}: It must be a Queue or a Topic of dynabus, or one by fromName, and not ${whatIs(destination)}.`,
       ]);
     }
-    if (destination.broker !== broker) {
+    if (!isSame(destination.broker, broker)) {
       throw new SettingsError([
-        `${at}: ${setting}: ${destination.node.path} is in another broker; messages are forwarded within one broker only.`,
+        `${at}: ${setting}: ${destination.node.path} is in another broker; messages are forwarded within one broker only: if both constructs describe the same one, refer to the destination by fromName of ${broker.node.path}.`,
       ]);
     }
     return [[setting, destination] as const];
   });
+}
+
+/** An app may describe a broker of another app twice, for instance in two stacks. */
+function isSame(one: IBroker, other: IBroker): boolean {
+  return one === other || one.entityServiceToken === other.entityServiceToken;
 }
 
 function settingsOf(

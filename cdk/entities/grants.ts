@@ -3,7 +3,9 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IConstruct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
+import { effectiveGrant } from '../effective-grant.ts';
 import { SettingsError } from '../setting-faults.ts';
+import { outermostStack, pathInStack } from '../stack-place.ts';
 import { AuthorizationRule } from './authorization-rule.ts';
 import type { IEntity, IQueue, ITopic } from './entity-ref.ts';
 import { isDestination, isSubscription, isTopic } from './find-scope.ts';
@@ -26,15 +28,7 @@ export function grantOn(entity: IEntity, grantee: IGrantable, right: Right): Gra
     actions: ['execute-api:Invoke'],
     resourceArns: paths.map((one) => `${broker.invokeArn}/${one}`),
   });
-  return effective(entity, grant);
-}
-
-/** A grant that gives something. Throws SettingsError for one that had no effect. */
-function effective({ node }: IEntity, grant: Grant): Grant {
-  if (grant.success) return grant;
-  throw new SettingsError([
-    `${node.path}: The grantee has no role whose policies this app can change, so the grant would give nothing: grant to a role of this app.`,
-  ]);
+  return effectiveGrant(entity.node.path, grantee, grant);
 }
 
 /** Sets the environment of a function: see `IEntity`. */
@@ -48,7 +42,11 @@ export function addEnvironment(entity: IEntity, fn: LambdaFunction, prefix?: str
   }
   notePrefix(entity, fn, start);
   fn.addEnvironment(`${start}_ENDPOINT`, broker.url);
-  fn.addEnvironment(`${start}_ENTITY`, entityPath);
+  // Policies tell capitals apart, and grants name the lower-case path.
+  fn.addEnvironment(
+    `${start}_ENTITY`,
+    broker.access === 'iam' ? entityPath.toLowerCase() : entityPath,
+  );
   if (broker.access === 'iam') return;
   const { parameterPrefix } = broker;
   const keyName = keyNameOf(principalOf(entity, fn));
@@ -106,7 +104,7 @@ function grantByRule(entity: IEntity, grantee: IGrantable, right: Right): Grant 
   const found = ruleFor(ruled, principal);
   found?.addRight(right);
   const rule = found ?? createRule(ruled, principal, right);
-  return effective(entity, rule.grantRead(grantee));
+  return effectiveGrant(entity.node.path, grantee, rule.grantRead(grantee));
 }
 
 /** A rule below the principal, so that whatever waits for a role waits for its keys, too. */
@@ -115,19 +113,25 @@ function createRule(
   principal: IConstruct,
   right: Right,
 ): AuthorizationRule {
-  const { broker, entityPath } = entity;
-  // Without the path of the broker, so that a stack can move in its app without other logical ids.
-  const id = `Dynabus-${broker.node.id}-${entityPath.toLowerCase().replaceAll('/', '!')}`;
-  const isTaken = principal.node.tryFindChild(id) !== undefined;
-  const rule = new AuthorizationRule(
-    principal as Construct,
-    isTaken ? `${id}-${broker.node.addr.slice(-8)}` : id,
-    { entity, rights: [right], ruleName: keyNameOf(principal) },
-  );
+  const rule = new AuthorizationRule(principal as Construct, idOfRule(entity), {
+    entity,
+    rights: [right],
+    ruleName: keyNameOf(principal),
+  });
   const rules = rulesOf.get(principal) ?? new Map<string, AuthorizationRule>();
   rulesOf.set(principal, rules);
   rules.set(ruleKey(entity), rule);
   return rule;
+}
+
+/**
+ * Names the broker by its stack and its path in there, so that the order of grants does not matter, and a stack can
+ * move in its app without other logical ids. No name of a stack or of an entity has a space.
+ */
+function idOfRule({ broker, entityPath }: IEntity): string {
+  const { stackName } = outermostStack(broker);
+  const words = ['Dynabus', stackName, pathInStack(broker), entityPath.toLowerCase()];
+  return words.join(' ').replaceAll('/', '!');
 }
 
 function ruleFor(entity: IQueue | ITopic, principal: IConstruct): AuthorizationRule | undefined {

@@ -10,18 +10,24 @@ export interface PathOfEntity {
   readonly path: string;
 }
 
-/** The dead-letter queue in a path. Policies tell capitals apart, so this spelling alone is granted. */
-const DEAD_LETTER_QUEUE = '/$DeadLetterQueue';
+/** The dead-letter queues of an entity, with any capitals. No name of an entity has a `$`. */
+const DEAD_LETTER_QUEUES = '/$*';
 
 /**
  * The methods and paths that a right on an entity covers, as policies of `execute-api` name them, such as
- * `POST/orders/messages`. A `*` stands for what follows. The right to change settings is in none, because it includes
- * forwarding to any entity, nor is `/$transactions`, which is about all entities.
+ * `POST/orders/messages`. IAM tells capitals apart, so entities are in lower case, as the service writes them in the
+ * `Location` of a message, and operations may have the capitals of the documentation or none. A `*` stands for what
+ * follows. The right to change settings is in none, because it includes forwarding to any entity, nor is
+ * `/$transactions`, which is about all entities.
  */
 export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonly string[] {
+  return granted(right, { kind, path: path.toLowerCase() });
+}
+
+function granted(right: Right, { kind, path }: PathOfEntity): readonly string[] {
   // Paths of messages do not name a topic's subscriptions, which are entities of their own.
   const receivers =
-    kind === 'topic' ? [`${path}/Subscriptions/*`] : [path, `${path}${DEAD_LETTER_QUEUE}`];
+    kind === 'topic' ? [`${path}/subscriptions/*`] : [path, `${path}${DEAD_LETTER_QUEUES}`];
   if (right === 'Send') return kind === 'subscription' ? [] : routesOf('Send').map(at(path));
   const listen = [
     ...receivers.flatMap((receiver) => LISTEN.map((one) => one.replace(ENTITY, `/${receiver}`))),
@@ -32,12 +38,12 @@ export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonl
   if (right === 'Listen') return listen;
   return [
     ...new Set([
-      ...invokePaths('Send', { kind, path }),
+      ...granted('Send', { kind, path }),
       ...listen,
       ...receivers.flatMap((receiver) => routesOf('Manage').map(at(receiver))),
       ...MANAGED.map(at(path)),
       ...(kind === 'topic'
-        ? [`GET/${path}/Subscriptions`, ...MANAGED.map(at(receivers[0] ?? path))]
+        ? [`GET/${path}/subscriptions`, ...MANAGED.map(at(receivers[0] ?? path))]
         : []),
       ...(kind === 'queue' ? [] : RULES_CHANGED.map(atSubscription(kind, path))),
     ]),
@@ -50,7 +56,7 @@ export function invokePaths(right: Right, { kind, path }: PathOfEntity): readonl
  */
 const LISTEN: readonly string[] = [
   ...['head', '*/*', '$settle', '$renew', '$deferred', '$reactivate', '$deadLetter', '$delete'].map(
-    (name) => `POST/{entity}/messages/${name}`,
+    (name) => `POST/{entity}/messages/${withAnyCapitals(name)}`,
   ),
   'GET/{entity}/messages',
   'DELETE/{entity}/messages/*',
@@ -63,7 +69,8 @@ const SESSIONS: readonly string[] = ['POST', 'GET', 'PUT', 'DELETE'].map(
 type Template = Pick<Route, 'method' | 'path'>;
 
 const ENTITY = '/{entity}';
-const RULE = '/{topic}/Subscriptions/{subscription}/Rules/{rule}';
+const SUBSCRIPTION = '/{topic}/Subscriptions/{subscription}';
+const RULE = `${SUBSCRIPTION}/Rules/{rule}`;
 const MANAGED: readonly Template[] = [
   { method: 'GET', path: ENTITY },
   { method: 'DELETE', path: ENTITY },
@@ -88,13 +95,26 @@ function rulesRoutes(method: Route['method']): readonly Template[] {
 
 /** Writes a route of an entity as policies name it. */
 function at(entity: string) {
-  return ({ method, path }: Template) =>
-    `${method}${path.replace(ENTITY, `/${entity}`).replaceAll(/\{\w+\}/g, '*')}`;
+  return ({ method, path }: Template) => `${method}${written(path).replace(ENTITY, `/${entity}`)}`;
 }
 
 /** Writes a route of the rules of a subscription, or of all subscriptions of a topic. */
 function atSubscription(kind: 'topic' | 'subscription', path: string) {
-  const subscription = kind === 'topic' ? `${path}/Subscriptions/*` : path;
+  const subscription = kind === 'topic' ? `${path}/subscriptions/*` : path;
   return ({ method, path: template }: Template) =>
-    `${method}/${template.replace('/{topic}/Subscriptions/{subscription}', subscription).replaceAll(/\{\w+\}/g, '*')}`;
+    `${method}/${subscription}${written(template.slice(SUBSCRIPTION.length))}`;
+}
+
+/** The words of a route as policies name them, without its entity. */
+function written(path: string): string {
+  return path
+    .split('/')
+    .map((word) => (word.startsWith('$') ? withAnyCapitals(word) : word.toLowerCase()))
+    .join('/')
+    .replaceAll(/\{(?!entity\})\w+\}/g, '*');
+}
+
+/** A `?` stands for any one character. */
+function withAnyCapitals(word: string): string {
+  return word.replaceAll(/[A-Z]/g, '?');
 }

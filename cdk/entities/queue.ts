@@ -1,10 +1,10 @@
 import type { Construct } from 'constructs';
 import type { IBroker } from '../constructs/broker-ref.ts';
-import { QueueBase } from './entity-base.ts';
+import { dependByName, QueueBase } from './entity-base.ts';
 import type { QueueProps } from './entity-props.ts';
 import type { IQueue } from './entity-ref.ts';
 import { declareEntity } from './entity-resource.ts';
-import { brokerFor } from './find-scope.ts';
+import { brokerFor, requireFreeId } from './find-scope.ts';
 import { namedEntity } from './named-entity.ts';
 
 /**
@@ -27,6 +27,7 @@ export class Queue extends QueueBase {
 
   constructor(scope: Construct, id: string, props: QueueProps = {}) {
     const { queueName = id, ...settings } = props;
+    requireFreeId(scope, id, 'queueName');
     const broker = brokerFor(scope, id, props.broker);
     super(scope, id, { broker, entityPath: queueName });
     this.queueName = queueName;
@@ -42,5 +43,6 @@ class NamedQueue extends QueueBase {
   constructor(scope: Construct, id: string, broker: IBroker, queueName: string) {
     super(scope, id, { broker, entityPath: queueName });
     this.queueName = queueName;
+    dependByName(this);
   }
 }

@@ -3,8 +3,9 @@ import type { CorrelationFilter, Expression } from '../../shared/config/rule-des
 import { shortRule } from '../../shared/config/short-rule.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { SettingsError } from '../setting-faults.ts';
+import { entityAround, isSubscription, requireFreeId } from './find-scope.ts';
 import { readEntity } from './read-props.ts';
-import { Subscription } from './subscription.ts';
+import type { Subscription } from './subscription.ts';
 
 /** The properties of a rule. Without a filter it selects every message. */
 export interface RuleProps {
@@ -33,10 +34,11 @@ export class Rule extends Construct {
   readonly subscription: Subscription;
 
   constructor(scope: Construct, id: string, props: RuleProps = {}) {
+    requireFreeId(scope, id, 'ruleName');
     super(scope, id);
-    const { ruleName = id, subscription = scope as unknown, ...rule } = props;
+    const { ruleName = id, subscription = entityAround(scope), ...rule } = props;
     const at = this.node.path;
-    if (!(subscription instanceof Subscription)) {
+    if (!isDeclared(subscription)) {
       throw new SettingsError([
         `${at}: It belongs to no Subscription of this app: create it in one, or set subscription.`,
       ]);
@@ -54,4 +56,9 @@ export class Rule extends Construct {
     assert(read !== undefined, 'the rule was read');
     subscription.addRule(ruleName, shortRule(read.rule), at);
   }
+}
+
+/** Not by its class, of which an app may have two. */
+function isDeclared(one: unknown): one is Subscription {
+  return isSubscription(one) && 'addRule' in one;
 }

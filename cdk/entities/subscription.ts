@@ -1,10 +1,10 @@
 import type { Construct } from 'constructs';
 import { SettingsError } from '../setting-faults.ts';
-import { SubscriptionBase } from './entity-base.ts';
+import { dependByName, SubscriptionBase } from './entity-base.ts';
 import type { SubscriptionProps } from './entity-props.ts';
 import type { ISubscription, ITopic } from './entity-ref.ts';
 import { declareEntity } from './entity-resource.ts';
-import { isTopic } from './find-scope.ts';
+import { entityAround, isTopic, requireFreeId } from './find-scope.ts';
 import { namedEntity } from './named-entity.ts';
 
 /**
@@ -30,6 +30,7 @@ export class Subscription extends SubscriptionBase {
 
   constructor(scope: Construct, id: string, props: SubscriptionProps = {}) {
     const { subscriptionName = id, topic: given, ...settings } = props;
+    requireFreeId(scope, id, 'subscriptionName');
     const topic = topicFor(scope, id, given);
     super(scope, id, {
       broker: topic.broker,
@@ -69,6 +70,7 @@ class NamedSubscription extends SubscriptionBase {
     super(scope, id, { broker: topic.broker, entityPath: pathOf(topic, subscriptionName) });
     this.topic = topic;
     this.subscriptionName = subscriptionName;
+    dependByName(this);
   }
 }
 
@@ -77,7 +79,7 @@ function pathOf({ topicName }: ITopic, subscriptionName: string): string {
 }
 
 function topicFor(scope: Construct, id: string, given: unknown): ITopic {
-  const topic = given ?? scope;
+  const topic = given ?? entityAround(scope);
   if (isTopic(topic)) return topic;
   throw new SettingsError([
     `${scope.node.path}/${id}: It has no topic: create it in a Topic, or set topic in its properties.`,

@@ -1,10 +1,10 @@
 import type { Construct } from 'constructs';
 import type { IBroker } from '../constructs/broker-ref.ts';
-import { TopicBase } from './entity-base.ts';
+import { dependByName, TopicBase } from './entity-base.ts';
 import type { TopicProps } from './entity-props.ts';
 import type { ITopic } from './entity-ref.ts';
 import { declareEntity } from './entity-resource.ts';
-import { brokerFor } from './find-scope.ts';
+import { brokerFor, requireFreeId } from './find-scope.ts';
 import { namedEntity } from './named-entity.ts';
 
 /**
@@ -27,6 +27,7 @@ export class Topic extends TopicBase {
 
   constructor(scope: Construct, id: string, props: TopicProps = {}) {
     const { topicName = id, ...settings } = props;
+    requireFreeId(scope, id, 'topicName');
     const broker = brokerFor(scope, id, props.broker);
     super(scope, id, { broker, entityPath: topicName });
     this.topicName = topicName;
@@ -42,5 +43,6 @@ class NamedTopic extends TopicBase {
   constructor(scope: Construct, id: string, broker: IBroker, topicName: string) {
     super(scope, id, { broker, entityPath: topicName });
     this.topicName = topicName;
+    dependByName(this);
   }
 }

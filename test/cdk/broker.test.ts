@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Aws, NestedStack, Stack } from 'aws-cdk-lib';
+import { Aws, Lazy, NestedStack, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -81,7 +81,7 @@ test('two brokers of one stack have names of their own, made of stack and path',
   assert.match(a.namespace, /^Shop-Bus-[0-9A-F]{8}$/);
   assert.match(b.namespace, /^Shop-Inner-Bus-[0-9A-F]{8}$/);
   assert.equal(a.parameterPrefix, '/dynabus/Shop/Bus');
-  assert.match(b.parameterPrefix, /^\/dynabus\/Shop\/ShopInnerBus[0-9A-F]{8}$/);
+  assert.match(b.parameterPrefix, /^\/dynabus\/Shop\/Shop-Inner-Bus-[0-9A-F]{8}$/);
   Template.fromStack(stack).resourceCountIs('AWS::DynamoDB::Table', 4);
 });
 
@@ -89,10 +89,45 @@ test('a broker of a nested stack, of a long path or with a strange id has a good
   const stack = stackOf({ stackName: 'shop-prod' });
   const nested = new Broker(new NestedStack(stack, 'Nested'), 'Bus');
   assert.match(nested.namespace, /^shop-prod-Nested-Bus-[0-9A-F]{8}$/);
-  assert.match(nested.parameterPrefix, /^\/dynabus\/shop-prod\/ShopNestedBus[0-9A-F]{8}$/);
+  assert.match(nested.parameterPrefix, /^\/dynabus\/shop-prod\/shop-prod-Nested-Bus-[0-9A-F]{8}$/);
   const strange = new Broker(new Construct(stack, 'a'.repeat(100)), 'Bus & more');
   assert.match(strange.namespace, /^[a-zA-Z][a-zA-Z0-9-]{1,49}$/);
   assert.match(strange.parameterPrefix, /^(?:\/[\w.-]+){3}$/);
+});
+
+test('a broker has a namespace where the stack has a name of one letter, which alone is none', () => {
+  for (const [stackName, namespace] of [
+    ['S', 'S-Default'],
+    ['Shop', 'Shop'],
+  ] as const) {
+    assert.equal(new Broker(stackOf({ stackName }), 'Default').namespace, namespace);
+  }
+});
+
+test('a certificate of another region than the stack is refused, as load balancers take none', () => {
+  const certificateArn = AMQP.certificateArn;
+  const env = { account: '111122223333', region: 'us-east-1' };
+  assert.throws(() => brokerOf({ amqp: { ...AMQP, certificateArn } }, { env }), {
+    name: 'SettingsError',
+    message:
+      'Shop/Bus: amqp.certificateArn is a certificate in eu-central-1, but the stack is in us-east-1: take a certificate of that region.',
+  });
+  const here = { ...env, region: 'eu-central-1' };
+  assert.ok(brokerOf({ amqp: { ...AMQP, certificateArn } }, { env: here }).amqpLoadBalancer);
+});
+
+test('a setting that is a token is called one, and not by what stands for it', () => {
+  const tokens = {
+    sweepMinutes: Lazy.number({ produce: () => 1 }),
+    tier: Lazy.string({ produce: () => 'Basic' }),
+    throttle: { rate: Lazy.number({ produce: () => 1 }) },
+  };
+  assert.equal(
+    answerTo(() => brokerOf(tokens as object)),
+    'Shop/Bus: tier is a token, which deployment replaces, but must be Standard, Basic or Premium.\n' +
+      'Shop/Bus: sweepMinutes is a token, which deployment replaces, but must be a whole number from 1 to 60.\n' +
+      'Shop/Bus: throttle.rate is a token, which deployment replaces, but must be a whole number of at least 1.',
+  );
 });
 
 test('a property that is undefined has its default', () => {

@@ -129,6 +129,22 @@ if (isMore()) {
       );
     });
 
+    test(`with CDK ${version}, the modules of the package set no global require`, () => {
+      project.write(
+        'globals.mjs',
+        `import 'aws-cdk-lib';
+        const names = () => Object.getOwnPropertyNames(globalThis);
+        const before = new Set(names());
+        for (const name of ['dynabus', 'dynabus/testing', 'dynabus/cdk']) await import(name);
+        console.log(JSON.stringify(names().filter((name) => !before.has(name))));`,
+      );
+      const { exitCode, output, errors } = project.run(['node', 'globals.mjs']);
+      assert.equal(exitCode, 0, errors);
+      // All copies of zod share these.
+      const ofZod = ['__zod_globalConfig', '__zod_globalRegistry'];
+      assert.deepEqual(JSON.parse(output), ofZod);
+    });
+
     test(`an app with CDK ${version} installs no bundler`, () => {
       const modules = readdirSync(join(project.folder, 'node_modules'));
       assert.ok(modules.includes('dynabus'));

@@ -4,6 +4,7 @@ import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { BrokerProps } from '../../../cdk/broker-props.ts';
 import { Broker } from '../../../cdk/constructs/broker.ts';
+import type { BrokerAttributes } from '../../../cdk/constructs/broker-ref.ts';
 
 /** A stack `Shop` with a broker `Bus`. Code is not bundled, and the rules of CloudFormation are not checked. */
 export function shop(props: BrokerProps = {}) {
@@ -15,6 +16,19 @@ export function shop(props: BrokerProps = {}) {
   const bus = new Broker(stack, 'Bus', props);
   return { app, stack, bus, template: () => Template.fromStack(stack) };
 }
+
+/** A broker of another app. */
+export const ATTRIBUTES: BrokerAttributes = {
+  namespace: 'other',
+  tier: 'Standard',
+  access: 'sas',
+  endpointType: 'apiGateway',
+  url: 'https://bus.example.com',
+  invokeArn: 'arn:aws:execute-api:eu-central-1:111122223333:a1b2c3d4e5/$default',
+  keepData: true,
+  parameterPrefix: '/dynabus/Other/Bus',
+  entityServiceToken: 'arn:aws:lambda:eu-central-1:111122223333:function:declare',
+};
 
 /** A function of the user. */
 export function functionIn(stack: Stack, id: string, role?: IRole): LambdaFunction {
@@ -41,6 +55,7 @@ export interface EntityResource {
     readonly KeyName?: string;
     readonly Rights?: readonly string[];
     readonly Endpoint?: unknown;
+    readonly Parameter?: unknown;
   };
 }
 

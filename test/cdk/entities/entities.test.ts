@@ -226,7 +226,7 @@ test('wrong values are refused at synthesis, all of them, with the path of the c
     ],
     [
       () => new Queue(bus, 'j', { forwardTo: unchecked(audit) }),
-      /^Shop\/Bus\/j: forwardTo: It must be a Queue or a Topic/,
+      /^Shop\/Bus\/j: forwardTo: .* not Shop\/Bus\/topic\/audit, a subscription/,
     ],
     [
       () => new Queue(bus, 'k', { forwardTo: Queue.fromName(bus, 'K') }),

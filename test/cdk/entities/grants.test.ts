@@ -19,9 +19,39 @@ test('under iam access a grant allows methods and paths of one entity', () => {
   assert.deepEqual(pathsOf(statement?.Resource), [
     '/$default/POST/orders/messages',
     '/$default/POST/orders/messages/$schedule',
-    '/$default/POST/orders/messages/$cancelScheduled',
+    // A `?` stands for any one character, so that the operation may have its capital or not.
+    '/$default/POST/orders/messages/$cancel?cheduled',
   ]);
   assert.equal(entityResources(template()).size, 1);
+});
+
+test('under iam access a function is told the path that its grant names, in lower case', () => {
+  const { stack, bus, template } = shop({ access: 'iam' });
+  const worker = functionIn(stack, 'Worker');
+  const audit = new Subscription(new Topic(bus, 'Events'), 'Audit');
+  audit.grantListen(worker);
+  audit.addEnvironment(worker);
+  const [statement] = statementsOf(template(), 'Worker');
+  assert.equal(
+    pathsOf(statement?.Resource)[0],
+    '/$default/POST/events/subscriptions/audit/messages/head',
+  );
+  template().hasResourceProperties('AWS::Lambda::Function', {
+    Environment: { Variables: { DYNABUS_EVENTS_AUDIT_ENTITY: 'events/subscriptions/audit' } },
+  });
+});
+
+test('a role has room for as many grants under iam access as the documentation says', () => {
+  for (const [grant, count] of [
+    ['grantListen', 11],
+    ['grantManage', 10],
+  ] as const) {
+    const { stack, bus, template } = shop({ access: 'iam' });
+    const worker = functionIn(stack, 'Worker');
+    for (let i = 0; i < count; i++) new Queue(bus, `orders-${i}`)[grant](worker);
+    // With that of every function, which lets it log, it is 10, the usual quota.
+    template().resourceCountIs('AWS::IAM::ManagedPolicy', 9);
+  }
 });
 
 test('under sas access a grant makes a rule for the function, whose key it may read', () => {
