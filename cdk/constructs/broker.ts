@@ -25,7 +25,7 @@ import { SWEEP_TIMEOUT, scheduleSweep } from './sweeping.ts';
 const HTTP_TIMEOUT = Duration.seconds(29);
 
 /** Far longer than an event takes. Lambda tries an event that did not end twice more, CloudFormation waits for it. */
-const DECLARE_TIMEOUT = Duration.minutes(1);
+const DECLARE_TIMEOUT = Duration.minutes(5);
 
 const NAMESPACE_LENGTH_MAX = 50;
 

@@ -12,7 +12,7 @@ import type { Right } from './invoke-paths.ts';
 import { noteRule } from './registry.ts';
 
 /** How long CloudFormation waits for an answer; longer than Lambda takes to try an event three times. */
-export const SERVICE_TIMEOUT = Duration.minutes(15);
+export const SERVICE_TIMEOUT = Duration.minutes(20);
 
 const RIGHTS: readonly Right[] = ['Manage', 'Send', 'Listen'];
 const RULE_NAME = /^[\w.-]{1,128}$/;
