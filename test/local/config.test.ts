@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { applyConfig } from '../../local/config/apply-config.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
+import { serviceBusy } from '../../shared/domain/broker-error.ts';
 import { type ConfiguredNamespace, faultsOf, startNamespace } from './configured-namespace.ts';
 
 /** A configuration is applied to a namespace on a real engine. */
@@ -153,6 +154,26 @@ test('the rules of a configuration become the only ones, and rules that it does 
   assert.deepEqual(stored.rule.filter, { kind: 'sql', expression: 'a = 4', parameters: {} });
   assert.equal((await apply(withRules())).unchanged, 2);
   assert.deepEqual(await ruleNames(namespace, 't/subscriptions/s'), ['added', 'changed', 'kept']);
+});
+
+test('no rule is deleted while one of the configuration is refused', async (t) => {
+  const namespace = await startNamespace(t);
+  const { apply, management } = namespace;
+  const withRules = (rules: Record<string, string>) =>
+    ({ topics: { t: { subscriptions: { s: { rules } } } } }) satisfies NamespaceDescription;
+  const rules = { kept: 'a = 1', fresh: 'a = 5' };
+  for (const method of ['create', 'update'] as const) {
+    await apply(
+      withRules({ kept: 'a = 1', old: 'a = 2', ...(method === 'update' && { fresh: 'a = 4' }) }),
+    );
+    const refuse = () => Promise.reject(serviceBusy('The database is busy.'));
+    const { mock } = t.mock.method(management.rules, method, refuse);
+    assert.equal((await faultsOf(apply(withRules(rules)))).length, 1);
+    assert.ok((await ruleNames(namespace, 't/subscriptions/s')).includes('old'), method);
+    mock.restore();
+    assert.equal((await apply(withRules(rules))).updated, 1);
+    assert.deepEqual(await ruleNames(namespace, 't/subscriptions/s'), ['fresh', 'kept']);
+  }
 });
 
 test('a setting that only a creation can set is refused with its path, and what to do', async (t) => {

@@ -182,10 +182,13 @@ class Applying {
       return { ...unchanged(entity), rules, differences: [...own, ...differences] };
     }
     const hasSettings = await updateSettings(this.#target, { ...entity, settings }, description);
-    const rules =
-      entity.rules === undefined ? [] : await updateRules(this.#rulesOf(entity), entity.rules);
+    const { rules, differences } =
+      entity.rules === undefined
+        ? unchanged(entity)
+        : await updateRules(this.#rulesOf(entity), entity.rules);
     const hasRules = rules.some(({ outcome }) => outcome !== 'unchanged');
-    return { ...unchanged(entity, hasSettings || hasRules ? 'updated' : 'unchanged'), rules };
+    const outcome = hasSettings || hasRules ? 'updated' : 'unchanged';
+    return { ...unchanged(entity, outcome), rules, differences };
   }
 
   #rulesOf({ name: subscription }: EntityConfig) {
