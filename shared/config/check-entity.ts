@@ -8,12 +8,14 @@ import {
 import type { EntityDescription } from '../domain/entities/descriptions.ts';
 import { requireChildName, requireEntityName } from '../domain/entities/entity-path.ts';
 import { newQueue, newSubscription, newTopic } from '../domain/entities/entity-settings.ts';
-import { isAddress as isDestinationAddress } from '../domain/entities/forwarding-settings.ts';
+import {
+  FORWARDING,
+  isAddress as isDestinationAddress,
+} from '../domain/entities/forwarding-settings.ts';
 import { requireUnreservedEntityName } from '../domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME } from '../domain/entities/rule-name.ts';
 import { present } from '../domain/present.ts';
 import type { Filter, RuleAction } from '../filters/rule.ts';
-import { FORWARDING } from './circles.ts';
 import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';

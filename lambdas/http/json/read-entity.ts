@@ -1,13 +1,15 @@
 import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import { checkEntity } from '../../../shared/config/check-entity.ts';
-import { FORWARDING } from '../../../shared/config/circles.ts';
 import { Faults } from '../../../shared/config/faults.ts';
 import { Fields, type Placed } from '../../../shared/config/fields.ts';
 import { type EntityKind, SETTINGS } from '../../../shared/config/setting-table.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
+import {
+  FORWARDING,
+  forwardingToItself,
+} from '../../../shared/domain/entities/forwarding-settings.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { correction, shown } from '../../../shared/domain/fault-words.ts';
