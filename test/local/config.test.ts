@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { applyConfig } from '../../local/config/apply-config.ts';
+import { ConfigError } from '../../local/config/config-error.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
 import { serviceBusy } from '../../shared/domain/broker-error.ts';
@@ -225,6 +226,22 @@ test('what the tier does not have is refused with its path', async (t) => {
       "topics[0]: A Topic can't be created because the namespace is using the 'Basic' Tier. This operation is only supported in 'Standard' or 'Premium' tier.",
     ],
   );
+});
+
+test('a partitioned queue may have a size of its tier, which a file does not name', async (t) => {
+  const partitioned = (maxSizeInMegabytes: number) => ({
+    queues: { q: { enablePartitioning: true, maxSizeInMegabytes } },
+  });
+  const premium = await startNamespace(t, 'Premium');
+  assert.equal((await premium.apply(partitioned(10_240))).created, 1);
+  assert.equal((await premium.apply(partitioned(10_240))).unchanged, 1);
+  const standard = await startNamespace(t);
+  const [fault] = await faultsOf(standard.apply(partitioned(10_240)));
+  assert.match(
+    fault ?? '',
+    /^queues\.q\.maxSizeInMegabytes: The value '10240' .* not one of 1024,/,
+  );
+  assert.throws(() => standard.apply(partitioned(10_241)), ConfigError);
 });
 
 test('a chain of forwarding is created from its end, whatever the order of the configuration', async (t) => {

@@ -13,7 +13,6 @@ import {
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { correction, shown } from '../../../shared/domain/fault-words.ts';
-import { LIMITS } from '../../../shared/domain/limits.ts';
 import { isJsonObject } from '../format/exact-json.ts';
 import { parseDescription, plainNumbers, requireNoFaults } from './description-body.ts';
 import { checkedRule, rawRule, requireName } from './read-rule.ts';
@@ -106,8 +105,7 @@ function settingsOf(
   }
   // Management checks the path, and an entity that exists may have a name that a new one may not.
   const raw = { kind, at: '', nameAt: '', name: 'x', settings };
-  const partitions = tier === 'Premium' ? { partitions: LIMITS.partitionsPremium } : {};
-  const checked = checkEntity(raw, SPELLING, faults, partitions);
+  const checked = checkEntity(raw, SPELLING, faults, { tier });
   if (checked === undefined) return undefined;
   requireForwardingElsewhere(checked, at, faults);
   return checked.settings;
