@@ -72,6 +72,7 @@ class Applying {
   /** The forwards that are set last, by the key of their entity. */
   readonly #closing: ReadonlyMap<string, readonly Destination[]>;
   readonly #limiter = new Limiter(CONFIG_LIMITS.width);
+  readonly #ruleLimiter = new Limiter(CONFIG_LIMITS.ruleWidth);
   readonly #faults = new Faults();
   /** The work on each entity until it exists, by its key; undefined = it failed, or was not begun. */
   readonly #works = new Map<string, Promise<Applied>>();
@@ -192,7 +193,12 @@ class Applying {
   }
 
   #rulesOf({ name: subscription }: EntityConfig) {
-    return { target: this.#target, subscription, faults: this.#faults };
+    return {
+      target: this.#target,
+      subscription,
+      faults: this.#faults,
+      limiter: this.#ruleLimiter,
+    };
   }
 }
 

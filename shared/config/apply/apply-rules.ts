@@ -3,6 +3,7 @@ import type { RuleInput } from '../../broker/ports/management.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Properties, PropertyValue } from '../../domain/messages/property-value.ts';
 import { inParallel } from '../../domain/turns/in-parallel.ts';
+import type { Limiter } from '../../domain/turns/limiter.ts';
 import type { Filter } from '../../filters/rule.ts';
 import { CONFIG_LIMITS } from '../config-limits.ts';
 import type { Faults } from '../faults.ts';
@@ -22,6 +23,19 @@ interface RulesOf {
   readonly subscription: string;
   /** Collects refusals. */
   readonly faults: Faults;
+  /** Bounds the changes of rules of all subscriptions. */
+  readonly limiter: Limiter;
+}
+
+/** Changes rules, as many at a time as all subscriptions together may. */
+async function changeTogether<T>(
+  { limiter }: RulesOf,
+  list: readonly T[],
+  change: (one: T) => Promise<void>,
+): Promise<void> {
+  await inParallel(list, CONFIG_LIMITS.ruleWidth, (one) =>
+    limiter.during('rules', () => change(one)),
+  );
 }
 
 /** Creates rules of a subscription. Returns those that were created; refusals are noted. */
@@ -59,9 +73,7 @@ export async function updateRules(
       `${subscription}/Rules/${name} stays, because a rule of the configuration was refused.`;
     return { rules: done, differences: left.map(stays) };
   }
-  await inParallel(left, CONFIG_LIMITS.ruleWidth, async (name) => {
-    await target.rules.delete(subscription, name);
-  });
+  await changeTogether(rulesOf, left, (name) => target.rules.delete(subscription, name));
   const deleted = left.map((name) => ({ name, outcome: 'deleted' as const }));
   return { rules: [...done, ...deleted], differences: [] };
 }
@@ -91,13 +103,14 @@ export async function addRules(
 }
 
 async function changeEach(
-  { subscription, faults }: RulesOf,
+  rulesOf: RulesOf,
   rules: readonly RuleConfig[],
   outcome: AppliedRule['outcome'],
   change: (subscription: string, rule: RuleInput) => Promise<unknown>,
 ): Promise<readonly AppliedRule[]> {
+  const { subscription, faults } = rulesOf;
   const refused = new Set<RuleConfig>();
-  await inParallel(rules, CONFIG_LIMITS.ruleWidth, async (one) => {
+  await changeTogether(rulesOf, rules, async (one) => {
     const place = () => one.at;
     const done = await faults.attemptLater(place, async () => {
       await change(subscription, one.rule);
