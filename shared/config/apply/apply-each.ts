@@ -52,8 +52,8 @@ export interface Application {
  * and rules that it does not mention stay, except other rules of a subscription whose rules it has. Applying it again
  * changes nothing. A forward that closes a circle is set once all entities exist.
  *
- * Up to 16 entities are worked on at a time; each costs what its creation costs, and one that exists two reads or more.
- * Throws what the target throws beside BrokerError, after the work that was begun.
+ * Up to 16 entities, and 128 of their rules, are worked on at a time; each costs what its creation costs, and one that
+ * exists two reads or more. Throws what the target throws beside BrokerError, after the work that was begun.
  */
 export async function applyEach(
   target: ConfigTarget,
