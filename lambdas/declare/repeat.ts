@@ -15,6 +15,9 @@ const FOR_ENTITIES: Patience = { tries: 8, pauseMsMax: 2000 };
 /** About 70 s altogether: Systems Manager takes three writes per second, and a stack may have a hundred or two. */
 const FOR_PARAMETERS: Patience = { tries: 24, pauseMsMax: 4000 };
 
+/** Errors after all tries, so that what repeats work around that does not try as often again. */
+const givenUp = new WeakSet<Error>();
+
 /**
  * Repeats work that others were in the way of: on an error that a client may retry, or on one of `codes`. Throws what
  * the last try throws.
@@ -29,9 +32,15 @@ export async function repeat<T>(
       return await work();
     } catch (error) {
       const isPassing =
-        error instanceof BrokerError && (error.retryable || codes.includes(error.code));
+        error instanceof BrokerError &&
+        !givenUp.has(error) &&
+        (error.retryable || codes.includes(error.code));
       const patience = error instanceof ParametersBusy ? FOR_PARAMETERS : FOR_ENTITIES;
-      if (!isPassing || tries >= patience.tries) throw error;
+      if (!isPassing) throw error;
+      if (tries >= patience.tries) {
+        givenUp.add(error);
+        throw error;
+      }
       const ms = Math.min(PAUSE_MS_FIRST * 2 ** (tries - 1), patience.pauseMsMax);
       await pause(scheduler, ms * (0.5 + randomFraction(random)));
     }

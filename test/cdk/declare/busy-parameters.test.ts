@@ -80,7 +80,7 @@ test('the reason says that Systems Manager was busy all the time, and to deploy 
 });
 
 /** Milliseconds of pauses between all tries of work that always fails, if chance is neither good nor bad. */
-async function pausesOf(error: Error): Promise<number> {
+async function pausesOf(refuse: () => Error, depth = 1): Promise<number> {
   let all = 0;
   const scheduler: Scheduler = {
     ...realScheduler,
@@ -91,16 +91,22 @@ async function pausesOf(error: Error): Promise<number> {
     },
   };
   const random = { bytes: (count: number) => new Uint8Array(count).fill(128) };
-  const work = repeat({ scheduler, random }, () => Promise.reject(error));
-  await assert.rejects(work, error);
+  let work: () => Promise<never> = () => Promise.reject(refuse());
+  for (let i = 0; i < depth; i++) {
+    const inner = work;
+    work = () => repeat({ scheduler, random }, inner);
+  }
+  await assert.rejects(work(), refuse());
   return all;
 }
 
 test('parameters are tried for longer than entities, and within the time of the function', async () => {
-  const ofEntities = await pausesOf(serviceBusy('busy'));
+  const ofEntities = await pausesOf(() => serviceBusy('busy'));
   assert.ok(ofEntities < 10_000, `${ofEntities} ms`);
-  const ofParameters = await pausesOf(new ParametersBusy(refusal('ThrottlingException')));
+  const busy = () => new ParametersBusy(refusal('ThrottlingException'));
+  const ofParameters = await pausesOf(busy);
   assert.ok(ofParameters > 60_000 && ofParameters < 90_000, `${ofParameters} ms`);
+  assert.equal(await pausesOf(busy, 2), ofParameters, 'a repetition within another one');
 });
 
 test('other refusals of Systems Manager are not repeated', async (t) => {
