@@ -48,7 +48,7 @@ export function readEntity(at: string, given: GivenEntity): ReadEntity {
   }
   const settings = writtenSettings(own, faults);
   const raw = readLoneEntity({ kind, name, topic, value: settings }, faults);
-  const config = raw && checkEntity(raw, SHORT_SPELLING, faults);
+  const config = raw && checkEntity(raw, SHORT_SPELLING, faults, { tier });
   if (config !== undefined && faults.lines.length === 0) {
     const namespace = { name: 'the broker', tier };
     const context = { namespace, now: 0, random: NO_KEYS };

@@ -57,7 +57,7 @@ export function readDeclaredEntity(
     },
     faults,
   );
-  const config = raw && checkEntity(raw, SHORT_SPELLING, faults);
+  const config = raw && checkEntity(raw, SHORT_SPELLING, faults, { tier: undefined });
   if (config === undefined || faults.lines.length > 0) throw argumentError(faults.lines.join('\n'));
   for (const { name: destination } of destinationsOf(config)) {
     if (destination.toLowerCase() === key) throw forwardingToItself({ name }, destination);

@@ -7,11 +7,11 @@ import {
   TooManyUpdates,
 } from '@aws-sdk/client-ssm';
 import { keyParameterName, type RuleOfEntity } from '../../shared/config/key-parameter.ts';
-import { serviceBusy } from '../../shared/domain/broker-error.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 /**
  * Keeps the connection strings of declared authorization rules, where functions read them. Both methods throw
- * ServiceBusy for what passes.
+ * ParametersBusy for what passes.
  */
 export interface Parameters {
   /** Creates or replaces that of a rule. */
@@ -52,9 +52,17 @@ export class SsmParameters implements Parameters {
 }
 
 /**
- * Throws ServiceBusy where a later try may succeed. Systems Manager takes a few writes per second for the whole
- * account, and a stack with many rules makes more.
+ * A later try may succeed: Systems Manager takes a few writes per second for the whole account, and a stack with many
+ * rules makes more.
  */
+export class ParametersBusy extends BrokerError {
+  constructor(cause: unknown) {
+    const text =
+      'Systems Manager, which keeps the connection strings, takes no more changes at the moment.';
+    super('ServiceBusy', text, { cause });
+  }
+}
+
 function busyIfPassing(error: unknown): never {
   const isPassing =
     error instanceof SSMServiceException &&
@@ -62,8 +70,5 @@ function busyIfPassing(error: unknown): never {
       error.$fault === 'server' ||
       error instanceof TooManyUpdates);
   if (!isPassing) throw error;
-  throw serviceBusy(
-    'Systems Manager, which keeps the connection strings, takes no more changes at the moment.',
-    { cause: error },
-  );
+  throw new ParametersBusy(error);
 }

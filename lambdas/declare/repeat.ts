@@ -1,11 +1,22 @@
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import { pause, randomFraction } from '../../shared/domain/scheduler.ts';
 import type { DeclareDependencies } from './dependencies.ts';
+import { ParametersBusy } from './parameters.ts';
 
-/** All tries together take well under the function's time limit. */
-const TRIES_MAX = 8;
+/** How often, and with which longest pause, work is tried. */
+interface Patience {
+  readonly tries: number;
+  readonly pauseMsMax: number;
+}
+
 const PAUSE_MS_FIRST = 50;
-const PAUSE_MS_MAX = 2000;
+/** About 5 s altogether: changes of others pass soon. */
+const FOR_ENTITIES: Patience = { tries: 8, pauseMsMax: 2000 };
+/** About 70 s altogether: Systems Manager takes three writes per second, and a stack may have a hundred or two. */
+const FOR_PARAMETERS: Patience = { tries: 24, pauseMsMax: 4000 };
+
+/** Errors after all tries, so that what repeats work around that does not try as often again. */
+const givenUp = new WeakSet<Error>();
 
 /**
  * Repeats work that others were in the way of: on an error that a client may retry, or on one of `codes`. Throws what
@@ -21,10 +32,17 @@ export async function repeat<T>(
       return await work();
     } catch (error) {
       const isPassing =
-        error instanceof BrokerError && (error.retryable || codes.includes(error.code));
-      if (!isPassing || tries === TRIES_MAX) throw error;
+        error instanceof BrokerError &&
+        !givenUp.has(error) &&
+        (error.retryable || codes.includes(error.code));
+      const patience = error instanceof ParametersBusy ? FOR_PARAMETERS : FOR_ENTITIES;
+      if (!isPassing) throw error;
+      if (tries >= patience.tries) {
+        givenUp.add(error);
+        throw error;
+      }
+      const ms = Math.min(PAUSE_MS_FIRST * 2 ** (tries - 1), patience.pauseMsMax);
+      await pause(scheduler, ms * (0.5 + randomFraction(random)));
     }
-    const ms = Math.min(PAUSE_MS_FIRST * 2 ** (tries - 1), PAUSE_MS_MAX);
-    await pause(scheduler, ms * (0.5 + randomFraction(random)));
   }
 }

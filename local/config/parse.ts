@@ -31,7 +31,10 @@ export function parseAnyConfig(value: unknown): NamespaceConfig {
 function checkNamespace({ entities, spelling, faults }: RawNamespace): NamespaceConfig {
   requireFewEnough(entities);
   checkNames(entities, faults);
-  const checked = entities.flatMap((raw) => checkEntity(raw, spelling, faults) ?? []);
+  // A file names no tier.
+  const checked = entities.flatMap(
+    (raw) => checkEntity(raw, spelling, faults, { tier: undefined }) ?? [],
+  );
   const named = entities.filter(({ kind }) => kind !== 'subscription');
   checkForwarding(checked, new Set(named.map(keyOf)), faults);
   throwIfAny(faults);

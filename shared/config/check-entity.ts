@@ -1,6 +1,7 @@
 import type { EntitySettings } from '../broker/management/describe-entity.ts';
 import { firstRule } from '../broker/management/rules.ts';
 import type { RuleInput } from '../broker/ports/management.ts';
+import { BrokerError } from '../domain/broker-error.ts';
 import {
   type AuthorizationRuleInput,
   authorizationRules,
@@ -8,12 +9,16 @@ import {
 import type { EntityDescription } from '../domain/entities/descriptions.ts';
 import { requireChildName, requireEntityName } from '../domain/entities/entity-path.ts';
 import { newQueue, newSubscription, newTopic } from '../domain/entities/entity-settings.ts';
-import { isAddress as isDestinationAddress } from '../domain/entities/forwarding-settings.ts';
+import {
+  FORWARDING,
+  isAddress as isDestinationAddress,
+} from '../domain/entities/forwarding-settings.ts';
 import { requireUnreservedEntityName } from '../domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME } from '../domain/entities/rule-name.ts';
+import type { Tier } from '../domain/entities/tier.ts';
+import { LIMITS } from '../domain/limits.ts';
 import { present } from '../domain/present.ts';
 import type { Filter, RuleAction } from '../filters/rule.ts';
-import { FORWARDING } from './circles.ts';
 import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
@@ -29,12 +34,15 @@ export interface CheckedEntity extends EntityConfig {
   readonly addressed: ReadonlySet<string>;
 }
 
-/** In what a description differs from a configuration in a file. */
+/** How to check an entity. */
 export interface CheckOptions {
+  /**
+   * On which the sizes of a partitioned entity depend. Undefined = not known before the settings are applied: they may
+   * be those of any tier.
+   */
+  readonly tier: Tier | undefined;
   /** Reads values of properties and parameters. Default: the form of configurations. */
   readonly readValue?: ValueReader;
-  /** How many partitions a partitioned entity has, on which its sizes depend. Default: those of the Standard tier. */
-  readonly partitions?: number;
 }
 
 /**
@@ -45,12 +53,11 @@ export function checkEntity(
   raw: RawEntity,
   spelling: Spelling,
   faults: Faults,
-  { readValue, partitions }: CheckOptions = {},
+  { tier, readValue }: CheckOptions,
 ): CheckedEntity | undefined {
   const isNamed = faults.attempt(raw.nameAt, () => requireName(raw)) !== undefined;
-  const input = checkedSettings(raw, spelling, faults, partitions);
-  const whole = partitioned(input, partitions);
-  const description = faults.attempt(raw.at, () => describe(raw.kind, whole));
+  const input = checkedSettings(raw, spelling, faults, tier);
+  const description = faults.attempt(raw.at, () => describe(raw.kind, input, tier));
   const rules = checkedRules(raw.rules ?? [], faults, readValue);
   if (!isNamed || description === undefined) return undefined;
   const name = raw.topic === undefined ? raw.name : `${raw.topic}/Subscriptions/${raw.name}`;
@@ -87,7 +94,7 @@ function checkedSettings(
   raw: RawEntity,
   spelling: Spelling,
   faults: Faults,
-  partitions: number | undefined,
+  tier: Tier | undefined,
 ): Input {
   const { kind, settings } = raw;
   const read = [...settings].flatMap(([name, { at, value }]) => {
@@ -99,24 +106,40 @@ function checkedSettings(
   // The sizes that an entity may have depend on its partitioning.
   const partitioning = read.filter(({ field }) => field === 'enablePartitioning');
   const enabled = Object.fromEntries(partitioning.map(({ field, found }) => [field, found]));
-  const context = partitioned(enabled, partitions);
   const good = read.filter(({ at, field, found }) => {
-    const described = faults.attempt(at, () => describe(kind, { ...context, [field]: found }));
-    return described !== undefined;
+    const input = { ...enabled, [field]: found };
+    return faults.attempt(at, () => describe(kind, input, tier)) !== undefined;
   });
   return Object.fromEntries(good.map(({ field, found }) => [field, found]));
-}
-
-function partitioned(input: Input, partitions: number | undefined): Input {
-  if (partitions === undefined || input['enablePartitioning'] !== true) return input;
-  return { ...input, partitions };
 }
 
 /** Stands for the keys that are generated when the entity is created. */
 const NO_KEYS = { bytes: (count: number) => new Uint8Array(count) };
 
 /** The description of a new entity in the domain. Throws ArgumentError. */
-function describe(kind: EntityKind, input: Input): EntityDescription {
+function describe(kind: EntityKind, input: Input, tier: Tier | undefined): EntityDescription {
+  const isPartitioned = input['enablePartitioning'] === true;
+  const inPremium = () => describeAs(kind, { ...input, partitions: LIMITS.partitionsPremium });
+  if (isPartitioned && tier === 'Premium') return inPremium();
+  try {
+    return describeAs(kind, input);
+  } catch (error) {
+    if (!isPartitioned || tier !== undefined || !isAccepted(inPremium)) throw error;
+    return inPremium();
+  }
+}
+
+function isAccepted(describing: () => EntityDescription): boolean {
+  try {
+    describing();
+    return true;
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    return false;
+  }
+}
+
+function describeAs(kind: EntityKind, input: Input): EntityDescription {
   const { authorizationRules: policies, ...settings } = input;
   if (policies !== undefined) {
     authorizationRules(policies as readonly AuthorizationRuleInput[], [], 0, NO_KEYS);

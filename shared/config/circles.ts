@@ -1,7 +1,5 @@
+import { FORWARDING } from '../domain/entities/forwarding-settings.ts';
 import type { EntityConfig } from './namespace-config.ts';
-
-/** The settings that forward. */
-export const FORWARDING = ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const;
 
 /** A destination of an entity, with the setting and its path in the configuration. */
 export interface Destination {

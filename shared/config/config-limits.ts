@@ -12,6 +12,9 @@ export const CONFIG_LIMITS = {
   faults: 25,
   /** Entities that are created or updated at the same time. */
   width: 16,
-  /** Rules of one subscription that are changed at the same time. */
-  ruleWidth: 8,
+  /**
+   * Rules of all subscriptions together that are changed at the same time. Each change waits until leases have ended,
+   * and no two write the same item, so this decides how long many rules take.
+   */
+  ruleWidth: 128,
 } as const;

@@ -1,7 +1,9 @@
 import { argumentError } from '../domain/broker-error.ts';
 import { parseDuration } from '../domain/duration.ts';
-import type { AuthorizationRuleInput } from '../domain/entities/authorization-rules.ts';
-import type { AccessRight } from '../domain/entities/descriptions.ts';
+import {
+  ACCESS_RIGHTS,
+  type AuthorizationRuleInput,
+} from '../domain/entities/authorization-rules.ts';
 import { destinationName } from '../domain/entities/forwarding-settings.ts';
 import { kindShown, listed, shown } from '../domain/fault-words.ts';
 import { present } from '../domain/present.ts';
@@ -100,8 +102,6 @@ function readPolicies({ at, value, faults, ...source }: SettingSource): unknown 
   });
 }
 
-const RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
-
 function readPolicy(
   fields: Fields,
   { spell, rightsName }: Pick<SettingSource, 'spell' | 'rightsName'>,
@@ -114,9 +114,12 @@ function readPolicy(
     fields.faults.add(fields.pathOf(spell('claimType')), 'It must be "SharedAccessKey".');
   }
   const rights = fields.list(rightsName).flatMap((one) => {
-    const right = RIGHTS.find((each) => each === one.value);
+    const right = ACCESS_RIGHTS.find((each) => each === one.value);
     if (right !== undefined) return [right];
-    fields.faults.add(one.at, `It must be ${listed(RIGHTS, 'or')}, not ${shown(one.value)}.`);
+    fields.faults.add(
+      one.at,
+      `It must be ${listed(ACCESS_RIGHTS, 'or')}, not ${shown(one.value)}.`,
+    );
     return [];
   });
   if (keyName === undefined) return undefined;

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { applyConfig } from '../../local/config/apply-config.ts';
+import { ConfigError } from '../../local/config/config-error.ts';
 import type { NamespaceDescription } from '../../local/config/description.ts';
 import { readConfigFile } from '../../local/config/read-file.ts';
+import { serviceBusy } from '../../shared/domain/broker-error.ts';
 import { type ConfiguredNamespace, faultsOf, startNamespace } from './configured-namespace.ts';
 
 /** A configuration is applied to a namespace on a real engine. */
@@ -155,6 +157,26 @@ test('the rules of a configuration become the only ones, and rules that it does 
   assert.deepEqual(await ruleNames(namespace, 't/subscriptions/s'), ['added', 'changed', 'kept']);
 });
 
+test('no rule is deleted while one of the configuration is refused', async (t) => {
+  const namespace = await startNamespace(t);
+  const { apply, management } = namespace;
+  const withRules = (rules: Record<string, string>) =>
+    ({ topics: { t: { subscriptions: { s: { rules } } } } }) satisfies NamespaceDescription;
+  const rules = { kept: 'a = 1', fresh: 'a = 5' };
+  for (const method of ['create', 'update'] as const) {
+    await apply(
+      withRules({ kept: 'a = 1', old: 'a = 2', ...(method === 'update' && { fresh: 'a = 4' }) }),
+    );
+    const refuse = () => Promise.reject(serviceBusy('The database is busy.'));
+    const { mock } = t.mock.method(management.rules, method, refuse);
+    assert.equal((await faultsOf(apply(withRules(rules)))).length, 1);
+    assert.ok((await ruleNames(namespace, 't/subscriptions/s')).includes('old'), method);
+    mock.restore();
+    assert.equal((await apply(withRules(rules))).updated, 1);
+    assert.deepEqual(await ruleNames(namespace, 't/subscriptions/s'), ['fresh', 'kept']);
+  }
+});
+
 test('a setting that only a creation can set is refused with its path, and what to do', async (t) => {
   const { apply } = await startNamespace(t);
   await apply({ queues: ['a', 'b', 'c'] });
@@ -204,6 +226,22 @@ test('what the tier does not have is refused with its path', async (t) => {
       "topics[0]: A Topic can't be created because the namespace is using the 'Basic' Tier. This operation is only supported in 'Standard' or 'Premium' tier.",
     ],
   );
+});
+
+test('a partitioned queue may have a size of its tier, which a file does not name', async (t) => {
+  const partitioned = (maxSizeInMegabytes: number) => ({
+    queues: { q: { enablePartitioning: true, maxSizeInMegabytes } },
+  });
+  const premium = await startNamespace(t, 'Premium');
+  assert.equal((await premium.apply(partitioned(10_240))).created, 1);
+  assert.equal((await premium.apply(partitioned(10_240))).unchanged, 1);
+  const standard = await startNamespace(t);
+  const [fault] = await faultsOf(standard.apply(partitioned(10_240)));
+  assert.match(
+    fault ?? '',
+    /^queues\.q\.maxSizeInMegabytes: The value '10240' .* not one of 1024,/,
+  );
+  assert.throws(() => standard.apply(partitioned(10_241)), ConfigError);
 });
 
 test('a chain of forwarding is created from its end, whatever the order of the configuration', async (t) => {

@@ -1,17 +1,18 @@
 import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import { checkEntity } from '../../../shared/config/check-entity.ts';
-import { FORWARDING } from '../../../shared/config/circles.ts';
 import { Faults } from '../../../shared/config/faults.ts';
 import { Fields, type Placed } from '../../../shared/config/fields.ts';
 import { type EntityKind, SETTINGS } from '../../../shared/config/setting-table.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
-import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
+import {
+  FORWARDING,
+  forwardingToItself,
+} from '../../../shared/domain/entities/forwarding-settings.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { correction, shown } from '../../../shared/domain/fault-words.ts';
-import { LIMITS } from '../../../shared/domain/limits.ts';
 import { isJsonObject } from '../format/exact-json.ts';
 import { parseDescription, plainNumbers, requireNoFaults } from './description-body.ts';
 import { checkedRule, rawRule, requireName } from './read-rule.ts';
@@ -104,8 +105,7 @@ function settingsOf(
   }
   // Management checks the path, and an entity that exists may have a name that a new one may not.
   const raw = { kind, at: '', nameAt: '', name: 'x', settings };
-  const partitions = tier === 'Premium' ? { partitions: LIMITS.partitionsPremium } : {};
-  const checked = checkEntity(raw, SPELLING, faults, partitions);
+  const checked = checkEntity(raw, SPELLING, faults, { tier });
   if (checked === undefined) return undefined;
   requireForwardingElsewhere(checked, at, faults);
   return checked.settings;

@@ -1,5 +1,6 @@
 import type { EntitySettings } from '../../../shared/broker/management/describe-entity.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { FORWARDING } from '../../../shared/domain/entities/forwarding-settings.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorize, IamRequest } from '../routing/access.ts';
 import type { RouteName } from '../routing/route-table.ts';
@@ -36,7 +37,7 @@ export async function authorizeForwarding(
   settings: EntitySettings,
 ): Promise<void> {
   if (settings.kind === 'topic' || request instanceof IamRequest) return;
-  for (const property of ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const) {
+  for (const property of FORWARDING) {
     const name = settings[property];
     if (name === undefined) continue;
     const destination = parseEntityPath(name);

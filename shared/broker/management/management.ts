@@ -196,13 +196,14 @@ export class Management {
     return describeEntity(input, current, { namespace, now: clock.now(), random });
   }
 
+  /** An update that leaves a destination as it was is accepted even if that is gone (semantics #125). */
   async #requireForwarding(
     at: EntityPath,
     description: EntityDescription,
     current?: EntityDescription,
   ): Promise<void> {
     requireForwardingElsewhere(at, description);
-    for (const name of forwardingDestinations(description)) {
+    for (const name of forwardingDestinations(description, current)) {
       const destination = await this.#dependencies.entities.read(name.toLowerCase());
       const kind = destination?.description.kind;
       if (kind !== 'queue' && kind !== 'topic') throw forwardingDestinationNotFound(name);

@@ -1,4 +1,4 @@
-import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
 import { countDone } from '../../domain/count-done.ts';
@@ -10,7 +10,9 @@ import { findReceivable, requireQueueOrSubscription, requireSendable } from '../
 import { tryForward } from '../routing/forward-pending.ts';
 import { requireSendPath } from '../send/send.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
-import { resubmitElsewhere, sequencesIn } from './resubmit-elsewhere.ts';
+import { resubmitTo, sequencesIn } from './resubmission.ts';
+import { resubmitElsewhere } from './resubmit-elsewhere.ts';
+import { onward } from './resubmit-onward.ts';
 
 /** Operations on many messages at once. */
 
@@ -55,7 +57,11 @@ export async function resubmit(
   }
   if (to !== undefined) requireSendPath(to);
   requireSendable(entity);
-  const resubmitted = await countDone(resubmissions(dependencies, entity, path, options));
+  const { forwardTo } = entity.description;
+  const resubmitted =
+    forwardTo === undefined
+      ? await countDone(resubmissions(dependencies, entity, path, options))
+      : await resubmitTo(dependencies, entity, path.subQueue, options, onward(entity, forwardTo));
   await tryForward(dependencies, entity, partitionNumbers(entity));
   return resubmitted;
 }
@@ -75,7 +81,7 @@ async function* resubmissions(
     const { rules } = policyOf(entity, 'main', partition);
     const count = await messages.resubmit(
       logOf(entity, subQueue, partition),
-      resubmittedTo(logOf(entity, 'main', partition)),
+      logOf(entity, 'main', partition),
       {
         maxMessages: left,
         timeToLiveMsMax: rules.defaultTimeToLiveMs,
@@ -86,12 +92,6 @@ async function* resubmissions(
     left -= count;
     yield count;
   }
-}
-
-/** The log to resubmit to. An entity that forwards and requires sessions stores the message outside of sessions. */
-function resubmittedTo(log: Log): Log {
-  const { sessions, ...whole } = log;
-  return sessions?.isForwarded ? whole : log;
 }
 
 /** Tries while other processes purge or change the same entity. */

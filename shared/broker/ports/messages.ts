@@ -222,15 +222,15 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    */
   resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
   /**
-   * Moves up to `maxMessages` unlocked dead letters to another entity, by `forward`, in batches of up to `batchMax`.
-   * Returns how many. Throws what `forward` throws, except ConflictInProgress: then the batch stays where it is.
+   * Moves up to `maxMessages` unlocked dead letters by `forward`, in batches of up to `batchMax`. Throws what
+   * `forward` throws, except ConflictInProgress: then the batch stays where it is.
    */
   forwardSome(
     log: Log,
     request: MoveRequest & { readonly batchMax: number },
     policy: LogPolicy,
     forward: ForwardSome,
-  ): Promise<number>;
+  ): Promise<void>;
 }
 
 /** Forwards messages of a batch, each in one transaction; returns the numbers of those that it has moved. */

@@ -23,8 +23,6 @@ export interface Matched {
   readonly copies: number;
   /** Whether no subscription matches any of the messages. */
   readonly isUnmatched: boolean;
-  /** Whether no subscription matches one of the messages. */
-  readonly isOneUnmatched: boolean;
   readonly subscriptions: readonly MatchedSubscription[];
 }
 
@@ -37,16 +35,12 @@ export interface MatchedSubscription {
   readonly failures: readonly Copy[];
 }
 
-/**
- * How messages arrive: in a send whose sender waits for an answer, or from another entity; resubmitted ones can still
- * stay there.
- */
-export type Arrival = 'sent' | 'forwarded' | 'resubmitted';
+/** How messages arrive: in a send whose sender waits for an answer, or from another entity. */
+export type Arrival = 'sent' | 'forwarded';
 
 /**
  * Matches messages that arrive at a topic with the rules of its subscriptions. A message that none wants is dropped
- * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7); resubmitted ones are refused if
- * one of them would be dropped (semantics L21). Throws NoMatchingSubscription;
+ * (semantics M19, #104), except for a sender to a topic that refuses it (semantics T7). Throws NoMatchingSubscription;
  * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `dependencies.copies` has no room for
  * them.
  */
@@ -62,10 +56,7 @@ export async function matchArriving(
   const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
   const matched = await matchSubscriptions(dependencies, topic, messages, copiesMax);
   // A forwarded message without a match is dropped.
-  const isRefused =
-    (how === 'sent' && filteringMessagesBeforePublishing && matched.isUnmatched) ||
-    (how === 'resubmitted' && matched.isOneUnmatched);
-  if (isRefused) {
+  if (how === 'sent' && filteringMessagesBeforePublishing && matched.isUnmatched) {
     throw new BrokerError(
       'NoMatchingSubscription',
       `No subscription of the topic '${topic.name}' matches the message.`,
@@ -91,7 +82,6 @@ async function matchSubscriptions(
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
   let total = 0;
-  let isOneUnmatched = false;
   for (const message of messages) {
     const input = new FilterInput(message, {
       enqueuedAt,
@@ -117,7 +107,6 @@ async function matchSubscriptions(
       made += copies.length + failures.length;
     }
     total += made;
-    if (made === 0) isOneUnmatched = true;
     if (total > copiesMax) throw tooManyCopies(copiesMax);
     dependencies.copies?.hold(made);
     next += BigInt(width);
@@ -126,7 +115,6 @@ async function matchSubscriptions(
     numbers: Number(next),
     copies: total,
     isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
-    isOneUnmatched,
     subscriptions: subscribed.map(({ entity }, i) => ({
       entity,
       copies: found[i]?.copies ?? [],

@@ -236,11 +236,10 @@ export async function enter(
   dependencies: BrokerDependencies,
   target: Entity,
   messages: readonly Message[],
-  how: Arrival = 'forwarded',
 ): Promise<readonly LogBatch[]> {
   const arrived = await Promise.all(
     placesFor(dependencies, target, messages).map(({ placement, messages: together }) =>
-      enterAt(dependencies, target, placement, together, how),
+      enterAt(dependencies, target, placement, together),
     ),
   );
   return arrived.flat();
@@ -252,13 +251,12 @@ async function enterAt(
   target: Entity,
   first: Placement,
   messages: readonly Message[],
-  how: Arrival,
 ): Promise<readonly LogBatch[]> {
   let placement = first;
   for (;;) {
     try {
       return await countingAttempt(dependencies, (counting) =>
-        route(counting, target, messages, how, placement.partition),
+        route(counting, target, messages, 'forwarded', placement.partition),
       );
     } catch (error) {
       placement = placeAfter(dependencies, target, placement, error);

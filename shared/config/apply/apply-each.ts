@@ -52,8 +52,8 @@ export interface Application {
  * and rules that it does not mention stay, except other rules of a subscription whose rules it has. Applying it again
  * changes nothing. A forward that closes a circle is set once all entities exist.
  *
- * Up to 16 entities are worked on at a time; each costs what its creation costs, and one that exists two reads or more.
- * Throws what the target throws beside BrokerError, after the work that was begun.
+ * Up to 16 entities, and 128 of their rules, are worked on at a time; each costs what its creation costs, and one that
+ * exists two reads or more. Throws what the target throws beside BrokerError, after the work that was begun.
  */
 export async function applyEach(
   target: ConfigTarget,
@@ -72,6 +72,7 @@ class Applying {
   /** The forwards that are set last, by the key of their entity. */
   readonly #closing: ReadonlyMap<string, readonly Destination[]>;
   readonly #limiter = new Limiter(CONFIG_LIMITS.width);
+  readonly #ruleLimiter = new Limiter(CONFIG_LIMITS.ruleWidth);
   readonly #faults = new Faults();
   /** The work on each entity until it exists, by its key; undefined = it failed, or was not begun. */
   readonly #works = new Map<string, Promise<Applied>>();
@@ -182,14 +183,22 @@ class Applying {
       return { ...unchanged(entity), rules, differences: [...own, ...differences] };
     }
     const hasSettings = await updateSettings(this.#target, { ...entity, settings }, description);
-    const rules =
-      entity.rules === undefined ? [] : await updateRules(this.#rulesOf(entity), entity.rules);
+    const { rules, differences } =
+      entity.rules === undefined
+        ? unchanged(entity)
+        : await updateRules(this.#rulesOf(entity), entity.rules);
     const hasRules = rules.some(({ outcome }) => outcome !== 'unchanged');
-    return { ...unchanged(entity, hasSettings || hasRules ? 'updated' : 'unchanged'), rules };
+    const outcome = hasSettings || hasRules ? 'updated' : 'unchanged';
+    return { ...unchanged(entity, outcome), rules, differences };
   }
 
   #rulesOf({ name: subscription }: EntityConfig) {
-    return { target: this.#target, subscription, faults: this.#faults };
+    return {
+      target: this.#target,
+      subscription,
+      faults: this.#faults,
+      limiter: this.#ruleLimiter,
+    };
   }
 }
 

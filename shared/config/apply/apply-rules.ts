@@ -3,6 +3,7 @@ import type { RuleInput } from '../../broker/ports/management.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Properties, PropertyValue } from '../../domain/messages/property-value.ts';
 import { inParallel } from '../../domain/turns/in-parallel.ts';
+import type { Limiter } from '../../domain/turns/limiter.ts';
 import type { Filter } from '../../filters/rule.ts';
 import { CONFIG_LIMITS } from '../config-limits.ts';
 import type { Faults } from '../faults.ts';
@@ -22,6 +23,19 @@ interface RulesOf {
   readonly subscription: string;
   /** Collects refusals. */
   readonly faults: Faults;
+  /** Bounds the changes of rules of all subscriptions. */
+  readonly limiter: Limiter;
+}
+
+/** Changes rules, as many at a time as all subscriptions together may. */
+async function changeTogether<T>(
+  { limiter }: RulesOf,
+  list: readonly T[],
+  change: (one: T) => Promise<void>,
+): Promise<void> {
+  await inParallel(list, CONFIG_LIMITS.ruleWidth, (one) =>
+    limiter.during('rules', () => change(one)),
+  );
 }
 
 /** Creates rules of a subscription. Returns those that were created; refusals are noted. */
@@ -33,35 +47,45 @@ export async function createRules(
   return await changeEach(rulesOf, rules, 'created', (path, rule) => target.create(path, rule));
 }
 
+/** What became of the rules of a subscription. `differences` = a sentence for each rule that stays as it was. */
+export interface AppliedRules {
+  readonly rules: readonly AppliedRule[];
+  readonly differences: readonly string[];
+}
+
 /**
- * Makes these the only rules of an existing subscription. Rules are deleted last, so that no message that a rule
- * selects before and after is missed. Returns what became of the rules; refusals are noted.
+ * Makes these the only rules of an existing subscription. Rules are deleted last, and only if none was refused, so that
+ * no message that a rule selects before and after is missed. Refusals are noted.
  */
 export async function updateRules(
   rulesOf: RulesOf,
   wanted: readonly RuleConfig[],
-): Promise<readonly AppliedRule[]> {
+): Promise<AppliedRules> {
   const { target, subscription } = rulesOf;
   const { added, changed, same, left } = await compareRules(rulesOf, wanted);
   const created = await createRules(rulesOf, added);
   const updated = await changeEach(rulesOf, changed, 'updated', (path, rule) =>
     target.rules.update(path, rule, '*'),
   );
-  await inParallel(left, CONFIG_LIMITS.ruleWidth, async (name) => {
-    await target.rules.delete(subscription, name);
-  });
+  const done = [...created, ...updated, ...same];
+  if (done.length < wanted.length) {
+    const stays = (name: string) =>
+      `${subscription}/Rules/${name} stays, because a rule of the configuration was refused.`;
+    return { rules: done, differences: left.map(stays) };
+  }
+  await changeTogether(rulesOf, left, (name) => target.rules.delete(subscription, name));
   const deleted = left.map((name) => ({ name, outcome: 'deleted' as const }));
-  return [...created, ...updated, ...deleted, ...same];
+  return { rules: [...done, ...deleted], differences: [] };
 }
 
 /**
- * Creates the rules that an existing subscription lacks and changes no other. `differences` = a sentence for each other
- * rule that is not as the configuration has it. Refusals are noted.
+ * Creates the rules that an existing subscription lacks and changes no other, even if it is not as the configuration
+ * has it. Refusals are noted.
  */
 export async function addRules(
   rulesOf: RulesOf,
   wanted: readonly RuleConfig[],
-): Promise<{ readonly rules: readonly AppliedRule[]; readonly differences: readonly string[] }> {
+): Promise<AppliedRules> {
   const { added, changed, found, same, left } = await compareRules(rulesOf, wanted);
   const created = await createRules(rulesOf, added);
   const kept = changed.map(({ rule }) => ({ name: rule.name, outcome: 'unchanged' as const }));
@@ -79,13 +103,14 @@ export async function addRules(
 }
 
 async function changeEach(
-  { subscription, faults }: RulesOf,
+  rulesOf: RulesOf,
   rules: readonly RuleConfig[],
   outcome: AppliedRule['outcome'],
   change: (subscription: string, rule: RuleInput) => Promise<unknown>,
 ): Promise<readonly AppliedRule[]> {
+  const { subscription, faults } = rulesOf;
   const refused = new Set<RuleConfig>();
-  await inParallel(rules, CONFIG_LIMITS.ruleWidth, async (one) => {
+  await changeTogether(rulesOf, rules, async (one) => {
     const place = () => one.at;
     const done = await faults.attemptLater(place, async () => {
       await change(subscription, one.rule);

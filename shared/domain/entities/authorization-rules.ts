@@ -16,7 +16,9 @@ const KEY_BYTES = 32;
 /** Base64 of 32 bytes (semantics G21). */
 const KEY_LENGTH = 44;
 const KEY = /^[\x21-\x7e]*$/;
-const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
+
+/** All rights, in the order in which they are shown. */
+export const ACCESS_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
 
 /**
  * The policies of an entity after a request that lists them (semantics #153, G21). A policy that existed before
@@ -74,7 +76,9 @@ function authorizationRule(
 function impliedRights({ keyName, rights }: AuthorizationRuleInput): readonly AccessRight[] {
   if (rights.length === 0)
     throw argumentError(`The authorization rule '${keyName}' gives no right.`);
-  return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));
+  return rights.includes('Manage')
+    ? ACCESS_RIGHTS
+    : ACCESS_RIGHTS.filter((one) => rights.includes(one));
 }
 
 function requireKeyName(name: string): void {

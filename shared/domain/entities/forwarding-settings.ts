@@ -2,6 +2,9 @@ import { argumentError, BrokerError } from '../broker-error.ts';
 import type { EntityDescription } from './descriptions.ts';
 import { type EntityPath, requireEntityName, trimSlashes } from './entity-path.ts';
 
+/** The settings that forward. */
+export const FORWARDING = ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const;
+
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i;
 
 /** Whether a destination is given by its absolute address, not by its name (semantics F1). */
@@ -28,11 +31,21 @@ export function destinationName(destination: string, field: string): string | un
   }
 }
 
-/** The names of the entities that a description forwards to: at most two; none for a topic. */
-export function forwardingDestinations(description: EntityDescription): readonly string[] {
+/**
+ * The names of the entities that a description forwards to: at most two; none for a topic. `current` = the description
+ * before an update: then only those that the update sets.
+ */
+export function forwardingDestinations(
+  description: EntityDescription,
+  current?: EntityDescription,
+): readonly string[] {
   if (description.kind === 'topic') return [];
-  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
-  return [forwardTo, forwardDeadLetteredMessagesTo].filter((name) => name !== undefined);
+  const before = current?.kind === 'topic' ? undefined : current;
+  return FORWARDING.flatMap((setting) => {
+    const name = description[setting];
+    const isSet = name !== undefined && name.toLowerCase() !== before?.[setting]?.toLowerCase();
+    return isSet ? [name] : [];
+  });
 }
 
 /**

@@ -50,7 +50,7 @@ export async function forwardSome(
   request: MoveRequest & { readonly batchMax: number },
   policy: LogPolicy,
   forward: ForwardSome,
-): Promise<number> {
+): Promise<void> {
   const move: Move = async (block, slots) => {
     const source = { log: from, taken: [{ block, slots }] };
     const batch = await readBatch(context, source, context.clock.now());
@@ -63,7 +63,7 @@ export async function forwardSome(
       return [];
     }
   };
-  return await countDone(moves(context, from, request, policy, move));
+  for await (const _ of moves(context, from, request, policy, move));
 }
 
 /** Moves messages of a block in one transaction; returns the slots of those that moved. */

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParameterNotFound, SSMClient, SSMServiceException } from '@aws-sdk/client-ssm';
-import { type Parameters, SsmParameters } from '../../../lambdas/declare/parameters.ts';
+import {
+  type Parameters,
+  ParametersBusy,
+  SsmParameters,
+} from '../../../lambdas/declare/parameters.ts';
+import { repeat } from '../../../lambdas/declare/repeat.ts';
+import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import type { RuleOfEntity } from '../../../shared/config/key-parameter.ts';
+import { serviceBusy } from '../../../shared/domain/broker-error.ts';
+import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { FakeParameters, startDeclaring } from './declaring.ts';
 import { queue, rule } from './stack.ts';
 
@@ -63,11 +71,42 @@ test('a rule is made and deleted though Systems Manager refuses the first tries'
 });
 
 test('the reason says that Systems Manager was busy all the time, and to deploy again', async (t) => {
-  const { parameters } = refusing(t, Array(8).fill(refusal('ThrottlingException')));
+  // All tries of the deployment fail; its rollback succeeds.
+  const { parameters } = refusing(t, Array(24).fill(refusal('ThrottlingException')));
   const { stack } = await startDeclaring(t, { parameters: new Beside(parameters) });
   await stack('shop').deploy({ Orders: queue('orders') });
   const reason = await stack('keys').deploy({ Key: rule('orders', 'sender', 'Send') });
   assert.match(reason ?? '', /Systems Manager.* Deploy again in a moment\.$/);
+});
+
+/** Milliseconds of pauses between all tries of work that always fails, if chance is neither good nor bad. */
+async function pausesOf(refuse: () => Error, depth = 1): Promise<number> {
+  let all = 0;
+  const scheduler: Scheduler = {
+    ...realScheduler,
+    after: (ms, work) => {
+      all += ms;
+      realScheduler.soon(work);
+      return { cancel: () => {} };
+    },
+  };
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(128) };
+  let work: () => Promise<never> = () => Promise.reject(refuse());
+  for (let i = 0; i < depth; i++) {
+    const inner = work;
+    work = () => repeat({ scheduler, random }, inner);
+  }
+  await assert.rejects(work(), refuse());
+  return all;
+}
+
+test('parameters are tried for longer than entities, and within the time of the function', async () => {
+  const ofEntities = await pausesOf(() => serviceBusy('busy'));
+  assert.ok(ofEntities < 10_000, `${ofEntities} ms`);
+  const busy = () => new ParametersBusy(refusal('ThrottlingException'));
+  const ofParameters = await pausesOf(busy);
+  assert.ok(ofParameters > 60_000 && ofParameters < 90_000, `${ofParameters} ms`);
+  assert.equal(await pausesOf(busy, 2), ofParameters, 'a repetition within another one');
 });
 
 test('other refusals of Systems Manager are not repeated', async (t) => {

@@ -38,6 +38,30 @@ for (const forward of FORWARDS) {
     assert.deepEqual(await drainBodies(broker, 'q'), ['x']);
   });
 
+  test(`#125 an update that leaves ${forward} as it is, is accepted though the destination is gone`, async (t) => {
+    const broker = await start(t);
+    expectStatus(await broker.createQueue('there'), 201);
+    const kept = { [forward]: 'there' };
+    expectStatus(await broker.createQueue('new', kept), 201);
+    const sub = subscription('new');
+    expectStatus(await putSubscription(broker, sub, kept), 201);
+    expectStatus(await broker.request('DELETE', 'there'), 200);
+    const Status = 'ReceiveDisabled';
+    const put = [
+      (settings: Record<string, string>) => broker.updateQueue('new', settings),
+      (settings: Record<string, string>) =>
+        broker.putEntity(sub, 'SubscriptionDescription', settings, { 'If-Match': '*' }),
+    ];
+    for (const update of put) {
+      expectStatus(await update({ [forward]: 'sb://here.example/THERE', Status }), 200);
+      requireRefusal(await update({ [forward]: 'other', Status }), 404, MISSING);
+      const both = { ForwardTo: 'there', ForwardDeadLetteredMessagesTo: 'there', Status };
+      requireRefusal(await update(both), 404, MISSING);
+      expectStatus(await update({ Status }), 200);
+      requireRefusal(await update(kept), 404, MISSING);
+    }
+  });
+
   test(`#125 ${forward} with the name of a subscription is refused`, async (t) => {
     const broker = await start(t);
     const answer = await broker.createQueue('new', { [forward]: subscription('s') });
