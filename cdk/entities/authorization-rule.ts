@@ -2,6 +2,7 @@ import { ArnFormat, CustomResource, Duration, Lazy, RemovalPolicy, Stack } from 
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { keyParameterName } from '../../shared/config/key-parameter.ts';
+import { ACCESS_RIGHTS } from '../../shared/domain/entities/authorization-rules.ts';
 import { correction, listed } from '../../shared/domain/fault-words.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
 import { SettingsError, shownSetting } from '../setting-faults.ts';
@@ -14,7 +15,6 @@ import { noteRule } from './registry.ts';
 /** How long CloudFormation waits for an answer; longer than Lambda takes to try an event three times. */
 export const SERVICE_TIMEOUT = Duration.minutes(20);
 
-const RIGHTS: readonly Right[] = ['Manage', 'Send', 'Listen'];
 const RULE_NAME = /^[\w.-]{1,128}$/;
 /** The levels that the name of a parameter may have. */
 const PARAMETER_LEVELS_MAX = 15;
@@ -68,7 +68,9 @@ export class AuthorizationRule extends Construct {
       properties: {
         Entity: entityPath,
         KeyName: ruleName,
-        Rights: Lazy.list({ produce: () => RIGHTS.filter((right) => this.#rights.has(right)) }),
+        Rights: Lazy.list({
+          produce: () => ACCESS_RIGHTS.filter((right) => this.#rights.has(right)),
+        }),
         Endpoint: endpointOf(broker),
         // So that another name is an update, which writes the parameter.
         Parameter: this.parameterName,
@@ -138,9 +140,9 @@ function checked(
     );
   }
   const isList = Array.isArray(rights) && rights.length > 0;
-  if (!isList || !rights.every((right) => RIGHTS.includes(right))) {
+  if (!isList || !rights.every((right) => ACCESS_RIGHTS.includes(right))) {
     faults.push(
-      `${at}: rights is ${shownSetting(rights)}, but must be a list of ${listed(RIGHTS, 'and')}, with at least one.`,
+      `${at}: rights is ${shownSetting(rights)}, but must be a list of ${listed(ACCESS_RIGHTS, 'and')}, with at least one.`,
     );
   }
   if (faults.length > 0 || !isDestination(entity)) throw new SettingsError(faults);

@@ -7,6 +7,7 @@ import {
 } from '../../shared/domain/entities/descriptions.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import {
+  FORWARDING,
   requireForwardingElsewhere,
   requireSessionsMayForward,
 } from '../../shared/domain/entities/forwarding-settings.ts';
@@ -36,7 +37,6 @@ export interface DeclaredEntity {
 
 /** The properties of constructs that are no settings of entities. */
 const NO_SETTINGS = ['removalPolicy', 'adopt', 'adoptFrom', 'broker', 'topic'];
-const FORWARDING = ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const;
 const TYPES = {
   queue: 'Custom::DynabusQueue',
   topic: 'Custom::DynabusTopic',

@@ -3,6 +3,7 @@ import { entityTag } from '../../shared/broker/management/if-match.ts';
 import type { RuleOfEntity } from '../../shared/config/key-parameter.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { argumentError } from '../../shared/domain/broker-error.ts';
+import { ACCESS_RIGHTS } from '../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
@@ -35,7 +36,7 @@ export function isKeyOfRule(id: string): boolean {
 
 /** Names that are both a rule's and a part of a parameter's. */
 const KEY_NAME = /^[\w.-]{1,128}$/;
-const RIGHTS: readonly unknown[] = ['Manage', 'Send', 'Listen'] satisfies readonly AccessRight[];
+const RIGHTS: readonly unknown[] = ACCESS_RIGHTS;
 
 /** Reads the properties of a resource. Throws ArgumentError. */
 export function readDeclaredKey(properties: Readonly<Record<string, unknown>>): DeclaredKey {
