@@ -69,11 +69,12 @@ export class RuleManagement {
     return { subscription: entity, stored: await this.#rule(entity, name) };
   }
 
-  /** Throws MessagingEntityNotFound, PreconditionFailed. */
+  /** Throws MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
   async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
     const entity = await this.#subscription(path);
-    if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
-    await this.#dependencies.rules.remove(entity, name);
+    const isAny = ifMatch === '*';
+    const requireTag = (stored: StoredRule) => requireMatch(ifMatch, ruleTag(stored));
+    await this.#dependencies.rules.remove(entity, name, isAny ? undefined : requireTag);
   }
 
   /**
