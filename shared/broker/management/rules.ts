@@ -16,6 +16,7 @@ import type {
 } from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
 import { createWithin, quotasOf } from './quotas.ts';
+import { requireRuleFits } from './rule-size.ts';
 
 /** A rule and the subscription it belongs to. */
 export interface RuleOf {
@@ -147,6 +148,7 @@ function requireRule(rule: RuleInput): void {
   if (filter.kind === 'correlation') requirePropertiesFit(filter.properties);
   if (filter.kind === 'sql') requirePropertiesFit(filter.parameters);
   if (action !== undefined) requirePropertiesFit(action.parameters);
+  requireRuleFits(rule);
 }
 
 function byCreation(a: StoredRule, b: StoredRule): number {

@@ -206,7 +206,11 @@ const RULES_TOGETHER = 4;
 /** Subscriptions of which the rules are read at the same time. */
 const WIDTH = 16;
 
-/** Bytes of rules that one call reads, and those of one of its queries; more than a client would want to see. */
+/**
+ * Bytes of rules after which one call begins no further query, and those of one query; more than a client would want to
+ * see. Queries that run at the same time may read more together: if each stopped at what the others had read, rules of
+ * all of them would be missing, while the caller goes on behind those that it has room for.
+ */
 const ALL_BYTES = 4 * MB;
 const SHARE_BYTES = 512 * KB;
 
