@@ -159,11 +159,11 @@ const REAL_TIME: Scheduler = {
 };
 
 function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe'] {
-  const { documents, entities, namespace, clock } = composeDependencies(settings);
-  const rules = new DynamoRuleStore(documents, namespace, entities);
+  const dependencies = composeDependencies(settings);
+  const rules = new DynamoRuleStore(dependencies);
   const description = newSubscription({ lockMs: LOCK_MS });
   return async (path) => {
-    const now = clock.now();
+    const now = dependencies.clock.now();
     const subscription = { key: path.toLowerCase(), name: path, description };
     await rules.createSubscription(subscription, { ...firstRule(undefined), createdAt: now }, now);
   };

@@ -13,7 +13,7 @@ export function composeManagement(
   const { clock, random, documents, namespace, entities, context, activity } = dependencies;
   return new Management({
     entities,
-    rules: new DynamoRuleStore(documents, namespace, entities),
+    rules: new DynamoRuleStore(dependencies),
     counts: new DynamoCounts({
       table: context.table,
       entities,

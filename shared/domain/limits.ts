@@ -69,6 +69,8 @@ export const LIMITS = {
   partitionedEntitiesPerNamespace: 100,
   subscriptionsPerTopic: 2000,
   filterTextLength: 1024,
+  /** What a rule takes in an answer without its name: a page of them, with what is around them, fits `answerBytes`. */
+  ruleBytes: 36 * KB,
   listPage: 100,
 } as const;
 

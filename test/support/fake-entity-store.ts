@@ -70,8 +70,11 @@ export class FakeEntityStore implements EntityStore {
     return changed;
   }
 
-  async remove(key: string): Promise<void> {
-    if (!this.byKey.delete(key)) throw entityNotFound(key);
+  async remove(key: string, _now: number, requireMatch?: (entity: Entity) => void): Promise<void> {
+    const entity = this.byKey.get(key);
+    if (entity === undefined) throw entityNotFound(key);
+    requireMatch?.(entity);
+    this.byKey.delete(key);
     for (const child of this.byKey.keys()) {
       if (child.startsWith(`${key}/subscriptions/`)) this.byKey.delete(child);
     }
@@ -138,8 +141,11 @@ export class FakeRuleStore implements RuleStore {
     return this.#put(subscription, { rule, version: current.version + 1, updatedAt: now });
   };
 
-  remove: RuleStore['remove'] = async (subscription, name) => {
-    if (!this.#of(subscription).delete(name.toLowerCase())) throw entityNotFound(name);
+  remove: RuleStore['remove'] = async (subscription, name, requireMatch) => {
+    const stored = this.#of(subscription).get(name.toLowerCase());
+    if (stored === undefined) throw entityNotFound(name);
+    requireMatch?.(stored);
+    this.#of(subscription).delete(name.toLowerCase());
   };
 
   list: RuleStore['list'] = async (subscription) => [...this.#of(subscription).values()];

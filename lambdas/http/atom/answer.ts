@@ -4,8 +4,15 @@ import type { RuleOf } from '../../../shared/broker/management/rules.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { isoDate } from '../format/date-text.ts';
 import type { ListOptions, ManagementAnswer } from '../management/answer.ts';
+import { fittingPage } from '../management/fitting-page.ts';
 import { ResourceLinks } from '../management/links.ts';
-import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './entry.ts';
+import {
+  type EntryOptions,
+  entryDocument,
+  type FeedOptions,
+  feedDocument,
+  innerEntry,
+} from './entry.ts';
 import { descriptionElement, writeEntity } from './write-entity.ts';
 import { writeRule } from './write-rule.ts';
 import { element } from './write-xml.ts';
@@ -95,12 +102,14 @@ export class AtomAnswer implements ManagementAnswer {
   }
 
   #feed({ title, range, more, now }: ListOptions, entries: readonly EntryOptions[]): Response {
+    const fitting = fittingPage(entries, innerEntry, ({ xml }) => xml);
+    const isLast = !more && fitting.length === entries.length;
     return feedResponse({
       title,
       self: this.#links.request,
-      ...(more && { next: this.#links.page(range.skip + range.top) }),
+      ...(!isLast && { next: this.#links.page(range.skip + fitting.length) }),
       updatedAt: now,
-      entries,
+      entries: fitting,
     });
   }
 }

@@ -60,7 +60,7 @@ export interface EntryOptions {
 const ESTIMATED = { scheme: 'urn:dynabus:counts', term: 'estimated' } as const;
 
 /** Prints an entry inside a feed. */
-function innerEntry(options: EntryOptions): Xml {
+export function innerEntry(options: EntryOptions): Xml {
   return element('entry', entryElements(options));
 }
 
@@ -91,7 +91,8 @@ export interface FeedOptions {
   readonly next?: string;
   /** Epoch ms. */
   readonly updatedAt: number;
-  readonly entries: readonly EntryOptions[];
+  /** As `innerEntry` prints them. */
+  readonly entries: readonly Xml[];
 }
 
 /** Prints a feed as a document. It always has the link `self`: clients ignore a `next` without it. */
@@ -102,7 +103,7 @@ export function feedDocument({ title, self, next, updatedAt, entries }: FeedOpti
     element('updated', isoDate(updatedAt)),
     element('link', [], { rel: 'self', href: self }),
     next === undefined ? undefined : element('link', [], { rel: 'next', href: next }),
-    ...entries.map(innerEntry),
+    ...entries,
   ];
   return DECLARATION + element('feed', elements, { xmlns: NAMESPACE.atom }).xml;
 }

@@ -3,6 +3,7 @@ import type { EntityReport } from '../../../shared/broker/management/management.
 import type { RuleOf } from '../../../shared/broker/management/rules.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import type { ListOptions, ManagementAnswer } from '../management/answer.ts';
+import { fittingPage } from '../management/fitting-page.ts';
 import { ResourceLinks } from '../management/links.ts';
 import { entityJson } from './write-entity.ts';
 import { printRule } from './write-rule.ts';
@@ -26,21 +27,26 @@ export class JsonAnswer implements ManagementAnswer {
   }
 
   entities(reports: readonly EntityReport[], list: ListOptions): Response {
-    const printed = reports.map((report) => this.#print(report));
-    return this.#page('entities', printed, list);
+    return this.#page('entities', reports, list, (report) => this.#print(report));
   }
 
   rules(rules: readonly RuleOf[], list: ListOptions): Response {
-    const printed = rules.map(({ stored }) => printRule(stored));
-    return this.#page('rules', printed, list);
+    return this.#page('rules', rules, list, ({ stored }) => printRule(stored));
   }
 
   namespace(tier: Tier): Response {
     return jsonResponse(JSON.stringify({ name: this.#namespace, messagingSku: tier }), 200);
   }
 
-  #page(name: string, printed: readonly string[], { range, more }: ListOptions): Response {
-    const next = more ? this.#links.page(range.skip + range.top) : undefined;
+  #page<Item>(
+    name: string,
+    items: readonly Item[],
+    { range, more }: ListOptions,
+    print: (item: Item) => string,
+  ): Response {
+    const printed = fittingPage(items, print, (text) => text);
+    const isLast = !more && printed.length === items.length;
+    const next = isLast ? undefined : this.#links.page(range.skip + printed.length);
     return jsonResponse(printPage(name, printed, next), 200);
   }
 

@@ -2,20 +2,19 @@ import type { EntityWithRules } from '../../../shared/broker/management/manageme
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { KB, MB } from '../../../shared/domain/units.ts';
+import { KB } from '../../../shared/domain/units.ts';
 import { printPage } from '../json/answer.ts';
 import { entityJson } from '../json/write-entity.ts';
 import { printRule } from '../json/write-rule.ts';
 import type { ManageDependencies } from './dependencies.ts';
+import { fittingPage } from './fitting-page.ts';
 import { ResourceLinks } from './links.ts';
 import { readPageRange } from './request.ts';
 import { authorizeFor } from './rights.ts';
 
-/** A page ends after this many characters of JSON. Functions answer with 6 MB at most. */
-const PAGE_LENGTH = 2 * MB;
-/** The rules of one subscription that a page shows, and the characters of JSON after which it shows no more of them. */
+/** The rules of one subscription that a page shows, and the bytes of JSON that they take at most. */
 const RULES_MAX = LIMITS.listPage;
-const RULES_LENGTH = 512 * KB;
+const RULES_BYTES = 512 * KB;
 
 /**
  * All entities with their counts and rules, page by page, always in JSON (semantics G28). A page begins after the
@@ -34,14 +33,8 @@ export async function listEverything(
   const after = readAfter(searchParams);
   const links = new ResourceLinks(request.url);
   const { items, more } = await dependencies.management.everything(after, top, RULES_MAX);
-  const printed: string[] = [];
-  let length = 0;
-  for (const item of items) {
-    if (length > PAGE_LENGTH) break;
-    const text = printEntity(item, links);
-    length += text.length;
-    printed.push(text);
-  }
+  const print = (item: EntityWithRules) => printEntity(item, links);
+  const printed = fittingPage(items, print, (text) => text);
   const last = items[printed.length - 1];
   const isLast = !more && printed.length === items.length;
   const next = isLast || last === undefined ? undefined : links.pageAfter(last.entity.name);
@@ -66,14 +59,7 @@ function readAfter(query: URLSearchParams): string | undefined {
 }
 
 function printEntity({ rules, ...report }: EntityWithRules, links: ResourceLinks): string {
-  const printed: string[] = [];
-  let length = 0;
-  for (const stored of rules?.items ?? []) {
-    if (length > RULES_LENGTH) break;
-    const text = printRule(stored);
-    length += text.length;
-    printed.push(text);
-  }
+  const printed = fittingPage(rules?.items ?? [], printRule, (text) => text, RULES_BYTES);
   const text = JSON.stringify(entityJson(report, (name) => links.destination(name)));
   if (rules === undefined) return text;
   const areAll = !rules.more && printed.length === rules.items.length;

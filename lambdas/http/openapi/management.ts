@@ -6,7 +6,7 @@ import {
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
 } from '../../../shared/domain/entities/descriptions.ts';
-import { type EntryOptions, entryDocument, feedDocument } from '../atom/entry.ts';
+import { type EntryOptions, entryDocument, feedDocument, innerEntry } from '../atom/entry.ts';
 import { NAMESPACE } from '../atom/namespaces.ts';
 import { descriptionElement, writeEntity } from '../atom/write-entity.ts';
 import { writeRule } from '../atom/write-rule.ts';
@@ -172,7 +172,7 @@ function list(
   refusals: readonly RefusalStatus[],
 ): OperationDetails {
   const self = `http://localhost:5300/${path}?%24skip=0&%24top=100&api-version=2021-05`;
-  const feed = feedDocument({ title, self, updatedAt: AT, entries: [listed] });
+  const feed = feedDocument({ title, self, updatedAt: AT, entries: [innerEntry(listed)] });
   return {
     description: 'If there are further entries, there is a link `next`.',
     parameters: ['skip', 'top'],

@@ -10,7 +10,7 @@ export function entityTag(entity: Entity): string {
   return `${entity.id}.${entity.epoch}`;
 }
 
-/** The version of a rule, which differs after every change. */
+/** The version of a rule. It differs after every change, and after delete and create. */
 export function ruleTag({ rule, version }: StoredRule): string {
   return `${rule.createdAt}.${version}`;
 }

@@ -123,8 +123,10 @@ export class Management {
   /** Deletes an entity and its messages. Throws MessagingEntityNotFound, PreconditionFailed. */
   async delete(path: string, ifMatch: IfMatch = '*'): Promise<void> {
     const at = managedPath(path);
-    if (ifMatch !== '*') requireMatch(ifMatch, entityTag(await this.get(path)));
-    await this.#dependencies.entities.remove(at.key, this.#dependencies.clock.now());
+    const { entities, clock } = this.#dependencies;
+    const isAny = ifMatch === '*';
+    const requireTag = (entity: Entity) => requireMatch(ifMatch, entityTag(entity));
+    await entities.remove(at.key, clock.now(), isAny ? undefined : requireTag);
   }
 
   /** Entities of one kind in order of their names. Throws MessagingEntityNotFound (of the topic). */

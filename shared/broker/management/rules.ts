@@ -16,6 +16,7 @@ import type {
 } from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
 import { createWithin, quotasOf } from './quotas.ts';
+import { requireRuleFits } from './rule-size.ts';
 
 /** A rule and the subscription it belongs to. */
 export interface RuleOf {
@@ -69,11 +70,12 @@ export class RuleManagement {
     return { subscription: entity, stored: await this.#rule(entity, name) };
   }
 
-  /** Throws MessagingEntityNotFound, PreconditionFailed. */
+  /** Throws MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
   async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
     const entity = await this.#subscription(path);
-    if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
-    await this.#dependencies.rules.remove(entity, name);
+    const isAny = ifMatch === '*';
+    const requireTag = (stored: StoredRule) => requireMatch(ifMatch, ruleTag(stored));
+    await this.#dependencies.rules.remove(entity, name, isAny ? undefined : requireTag);
   }
 
   /**
@@ -146,6 +148,7 @@ function requireRule(rule: RuleInput): void {
   if (filter.kind === 'correlation') requirePropertiesFit(filter.properties);
   if (filter.kind === 'sql') requirePropertiesFit(filter.parameters);
   if (action !== undefined) requirePropertiesFit(action.parameters);
+  requireRuleFits(rule);
 }
 
 function byCreation(a: StoredRule, b: StoredRule): number {

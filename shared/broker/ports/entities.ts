@@ -23,9 +23,10 @@ export interface EntityStore {
    */
   update(entity: Entity, description: EntityDescription, now: number): Promise<Entity>;
   /**
-   * Removes the entity at once; the sweep deletes its messages later. Throws MessagingEntityNotFound.
+   * Removes the entity at once; the sweep deletes its messages later. With `requireMatch`, which throws for a version
+   * that must not be removed, it removes only a version that passed. Throws MessagingEntityNotFound.
    */
-  remove(key: string, now: number): Promise<void>;
+  remove(key: string, now: number, requireMatch?: (entity: Entity) => void): Promise<void>;
   /** Gives a sub-queue a new, empty log, in constant time. Throws MessagingEntityNotFound. */
   purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity>;
   /** The entities of one kind in order of their names; subscriptions of one topic. */

@@ -11,7 +11,7 @@ export type RuleInput = Omit<Rule, 'createdAt'>;
 /** A rule as it is stored. */
 export interface StoredRule {
   readonly rule: Rule;
-  /** Raised by every change; 0 at first. */
+  /** Raised by every change; random at first, so that no later rule of the same name has it, too. */
   readonly version: number;
   /** Epoch ms. */
   readonly updatedAt: number;
@@ -40,8 +40,15 @@ export interface RuleStore {
    * Throws MessagingEntityNotFound, ConflictInProgress.
    */
   update(subscription: Entity, current: StoredRule, rule: Rule, now: number): Promise<StoredRule>;
-  /** Throws MessagingEntityNotFound. */
-  remove(subscription: Entity, name: string): Promise<void>;
+  /**
+   * Removes a rule. With `requireMatch`, which throws for a version that must not be removed, it removes only a version
+   * that passed. Throws MessagingEntityNotFound, ConflictInProgress.
+   */
+  remove(
+    subscription: Entity,
+    name: string,
+    requireMatch?: (stored: StoredRule) => void,
+  ): Promise<void>;
   /** All rules of one subscription, in any order. */
   list(subscription: Entity): Promise<readonly StoredRule[]>;
   /**

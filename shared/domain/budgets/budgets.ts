@@ -259,7 +259,7 @@ export const BUDGETS = {
   turnReturns: 4,
   /** One description of an entity or rule as XML. The work to parse it is linear in these numbers. */
   xml: {
-    /** Far above any description: the largest have twelve keys, or values up to 64 KB. */
+    /** Far above any description: the largest have twelve keys, or a rule of 36 KB. */
     bytes: 128 * KB,
     /** The deepest description has nine levels. */
     depth: 32,

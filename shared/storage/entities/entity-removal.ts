@@ -9,31 +9,53 @@ import { tombstonesCollection } from '../schema/entity-keys.ts';
 /** Removes an entity whether it is idle or not. */
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 
-/**
- * Deletes the description, if it still belongs to this entity and these generations of its logs; an idle one only if it
- * was not updated either.
- */
+/** Which entity a removal may remove. */
+export interface RemovalCondition {
+  readonly idleSince: number;
+  /** Whether it must not have been updated since it was read; an idle one never may. */
+  readonly isThisVersion: boolean;
+}
+
+/** Deletes the description, if it still belongs to this entity and these generations of its logs. */
 export function removalOf(
   table: string,
   key: ItemKey,
-  { id, generations, epoch }: Entity,
-  idleSince: number,
+  entity: Entity,
+  condition: RemovalCondition,
 ): DocumentWrite {
-  const isAny = idleSince === ANY_TIME;
+  const { expression, values } = conditionOf(entity, condition);
   return {
     Delete: {
       TableName: table,
       Key: key,
-      ConditionExpression: isAny
-        ? '#id = :id AND generations = :generations'
-        : '#id = :id AND generations = :generations AND epoch = :epoch AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
+      ...expression,
       ExpressionAttributeNames: { '#id': 'id' },
       ExpressionAttributeValues: {
-        ':id': id,
-        ':generations': generations,
-        ...(isAny ? {} : { ':since': idleSince, ':epoch': epoch }),
+        ':id': entity.id,
+        ':generations': entity.generations,
+        ...values,
       },
     },
+  };
+}
+
+function conditionOf({ epoch }: Entity, { idleSince, isThisVersion }: RemovalCondition) {
+  if (idleSince !== ANY_TIME) {
+    return {
+      expression: {
+        ConditionExpression:
+          '#id = :id AND generations = :generations AND epoch = :epoch AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
+      },
+      values: { ':since': idleSince, ':epoch': epoch },
+    };
+  }
+  return {
+    expression: {
+      ConditionExpression: isThisVersion
+        ? '#id = :id AND generations = :generations AND epoch = :epoch'
+        : '#id = :id AND generations = :generations',
+    },
+    values: isThisVersion ? { ':epoch': epoch } : {},
   };
 }
 

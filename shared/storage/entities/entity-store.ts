@@ -22,7 +22,13 @@ import {
   topicCheck,
 } from './entity-document.ts';
 import { EntityLists, topicListPut, topicListRemoval } from './entity-lists.ts';
-import { ANY_TIME, headerRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
+import {
+  ANY_TIME,
+  headerRemovalOf,
+  type RemovalCondition,
+  removalOf,
+  tombstonePut,
+} from './entity-removal.ts';
 import { listEntities, listSubscriptions, pageOfEntities } from './list-entities.ts';
 
 /** The dependencies of `DynamoEntityStore`. */
@@ -197,16 +203,20 @@ export class DynamoEntityStore implements EntityStore {
     return changedMeanwhile(entity);
   }
 
-  async remove(key: string, now: number): Promise<void> {
+  async remove(key: string, now: number, requireMatch?: (entity: Entity) => void): Promise<void> {
     const entity = await this.read(key);
     if (entity === undefined) throw entityNotFound(key);
+    const condition = { idleSince: ANY_TIME, isThisVersion: requireMatch !== undefined };
     let current: Entity | undefined = entity;
     for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
       const seen = current;
-      if (await this.changes.everywhere(key, () => this.#remove(seen, now, ANY_TIME))) return;
-      // The entity was purged meanwhile, so there are more messages to delete than were read.
+      requireMatch?.(seen);
+      if (await this.changes.everywhere(key, () => this.#remove(seen, now, condition))) return;
+      // The entity was purged meanwhile, so there are more messages to delete than were read; or it was updated.
       current = await this.read(key);
     }
+    // Another entity of this name is another version.
+    if (current !== undefined) requireMatch?.(current);
     throw current?.id === entity.id ? changedMeanwhile(entity) : entityNotFound(entity.name);
   }
 
@@ -215,17 +225,18 @@ export class DynamoEntityStore implements EntityStore {
    * write checks. False = it was used or updated, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.changes.here(entity.key, () => this.#remove(entity, now, idleSince));
+    const condition = { idleSince, isThisVersion: true };
+    return await this.changes.here(entity.key, () => this.#remove(entity, now, condition));
   }
 
-  async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {
+  async #remove(entity: Entity, now: number, condition: RemovalCondition): Promise<boolean> {
     const { table, messagesTable, namespace } = this.#dependencies;
     const location = await this.#locate(entity.key);
     if (location === undefined) return false;
     const headers = headerKeys(entity);
     const writes = [
-      removalOf(table.name, location.key, entity, idleSince),
-      ...headers.map((header) => headerRemovalOf(messagesTable, header, idleSince)),
+      removalOf(table.name, location.key, entity, condition),
+      ...headers.map((header) => headerRemovalOf(messagesTable, header, condition.idleSince)),
       ...topicListRemoval(table.name, namespace, entity),
       tombstonePut(table.name, namespace, {
         name: entity.id,

@@ -3,6 +3,7 @@ import type { Page } from '../../broker/ports/entities.ts';
 import type { NewSubscription, RuleStore, StoredRule } from '../../broker/ports/management.ts';
 import { assert } from '../../domain/assert.ts';
 import { alreadyExists, BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import type { RandomSource } from '../../domain/clock.ts';
 import type { SubscriptionDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { groupBy } from '../../domain/group-by.ts';
@@ -15,16 +16,26 @@ import { rulesOf } from '../schema/entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import { decodeRule, encodeRule } from './rule-codec.ts';
 
+/** The dependencies of `DynamoRuleStore`. */
+export interface RuleStoreDependencies {
+  readonly documents: DocumentTable;
+  readonly namespace: string;
+  readonly entities: DynamoEntityStore;
+  readonly random: RandomSource;
+}
+
 /** Rules of subscriptions in DynamoDB: one document each, all rules of a topic in one collection. */
 export class DynamoRuleStore implements RuleStore {
   readonly #table: DocumentTable;
   readonly #namespace: string;
   readonly #entities: DynamoEntityStore;
+  readonly #random: RandomSource;
 
-  constructor(table: DocumentTable, namespace: string, entities: DynamoEntityStore) {
-    this.#table = table;
+  constructor({ documents, namespace, entities, random }: RuleStoreDependencies) {
+    this.#table = documents;
     this.#namespace = namespace;
     this.#entities = entities;
+    this.#random = random;
   }
 
   async createSubscription(
@@ -33,7 +44,7 @@ export class DynamoRuleStore implements RuleStore {
     now: number,
   ): Promise<Entity<SubscriptionDescription>> {
     const entity = await this.#entities.create(key, name, description, now, (subscription) => [
-      this.#put(subscription, { rule, version: 0, updatedAt: now }, NEW),
+      this.#put(subscription, this.#new(rule, now), NEW),
     ]);
     return entity as Entity<SubscriptionDescription>;
   }
@@ -44,14 +55,14 @@ export class DynamoRuleStore implements RuleStore {
   }
 
   async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
-    const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
+    const stored = this.#new(rule, rule.createdAt);
     if (await this.#write(subscription, stored, NEW)) return stored;
     throw alreadyExists(`${subscription.name}/Rules/${rule.name}`);
   }
 
   /** Stores a rule of a subscription that no process knows yet, so it waits for none. */
   async put(subscription: Entity, rule: Rule): Promise<void> {
-    const stored = { rule, version: 0, updatedAt: rule.createdAt };
+    const stored = this.#new(rule, rule.createdAt);
     await this.#table.put({ ...this.#keyOf(subscription, rule.name), ...toDocument(stored) });
   }
 
@@ -67,34 +78,34 @@ export class DynamoRuleStore implements RuleStore {
       version: current.version + 1,
       updatedAt: now,
     };
-    const unchanged = {
-      ConditionExpression: 'version = :version',
-      ExpressionAttributeValues: { ':version': current.version },
-    };
-    if (await this.#write(subscription, changed, unchanged)) return changed;
+    if (await this.#write(subscription, changed, unchanged(current))) return changed;
     if ((await this.read(subscription, rule.name)) === undefined) {
       throw notFound(subscription, rule.name);
     }
-    throw new BrokerError(
-      'ConflictInProgress',
-      `The rule '${rule.name}' was changed by another client at the same time; read it and try again.`,
-      { subCode: '40901' },
-    );
+    throw changedMeanwhile(rule.name);
   }
 
-  async remove(subscription: Entity, name: string): Promise<void> {
-    const removal = {
-      Delete: {
-        TableName: this.#table.name,
-        Key: this.#keyOf(subscription, name),
-        ConditionExpression: 'attribute_exists(pk)',
-      },
+  async remove(
+    subscription: Entity,
+    name: string,
+    requireMatch?: (stored: StoredRule) => void,
+  ): Promise<void> {
+    const at = { TableName: this.#table.name, Key: this.#keyOf(subscription, name) };
+    const requireVersion = async (match: (stored: StoredRule) => void) => {
+      const current = await this.read(subscription, name);
+      if (current === undefined) throw notFound(subscription, name);
+      match(current);
+      return current;
     };
+    const condition = requireMatch ? unchanged(await requireVersion(requireMatch)) : EXISTING;
     const isGone = async () => (await this.read(subscription, name)) === undefined;
     const isRemoved = await this.#entities.changes.everywhere(subscription.key, () =>
-      this.#entities.changes.commit([removal], isGone),
+      this.#entities.changes.commit([{ Delete: { ...at, ...condition } }], isGone),
     );
-    if (!isRemoved) throw notFound(subscription, name);
+    if (isRemoved) return;
+    if (requireMatch === undefined) throw notFound(subscription, name);
+    await requireVersion(requireMatch);
+    throw changedMeanwhile(name);
   }
 
   /** Writes a rule, and waits until all senders use it (semantics #120). False = the condition failed. */
@@ -164,6 +175,11 @@ export class DynamoRuleStore implements RuleStore {
     return { items: documents, more: false };
   }
 
+  #new(rule: Rule, updatedAt: number): StoredRule {
+    const version = Buffer.from(this.#random.bytes(VERSION_BYTES)).readUIntBE(0, VERSION_BYTES);
+    return { rule, version, updatedAt };
+  }
+
   #put(subscription: Entity, stored: StoredRule, condition: object): DocumentWrite {
     const Item = { ...this.#keyOf(subscription, stored.rule.name), ...toDocument(stored) };
     return { Put: { TableName: this.#table.name, Item, ...condition } };
@@ -182,12 +198,19 @@ export class DynamoRuleStore implements RuleStore {
   }
 }
 
+/** The size of the first version of a rule. Changes raise it, and numbers are exact up to 53 bits. */
+const VERSION_BYTES = 6;
+
 /** Rules for each subscription of a topic that are read with one query for all of them. */
 const RULES_TOGETHER = 4;
 /** Subscriptions of which the rules are read at the same time. */
 const WIDTH = 16;
 
-/** Bytes of rules that one call reads, and those of one of its queries; more than a client would want to see. */
+/**
+ * Bytes of rules after which one call begins no further query, and those of one query; more than a client would want to
+ * see. Queries that run at the same time may read more together: if each stopped at what the others had read, rules of
+ * all of them would be missing, while the caller goes on behind those that it has room for.
+ */
 const ALL_BYTES = 4 * MB;
 const SHARE_BYTES = 512 * KB;
 
@@ -200,6 +223,23 @@ function pageOf(documents: readonly Document[], most: number): Page<Document> {
 }
 
 const NEW = { ConditionExpression: 'attribute_not_exists(pk)' } as const;
+const EXISTING = { ConditionExpression: 'attribute_exists(pk)' } as const;
+
+/** The condition that a rule is still the version that was read. */
+function unchanged({ version }: StoredRule) {
+  return {
+    ConditionExpression: 'version = :version',
+    ExpressionAttributeValues: { ':version': version },
+  };
+}
+
+function changedMeanwhile(rule: string): BrokerError {
+  return new BrokerError(
+    'ConflictInProgress',
+    `The rule '${rule}' was changed by another client at the same time; read it and try again.`,
+    { subCode: '40901' },
+  );
+}
 
 function notFound(subscription: Entity, name: string): BrokerError {
   return entityNotFound(`${subscription.name}/Rules/${name}`);

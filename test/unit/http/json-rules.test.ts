@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { writeRule } from '../../../lambdas/http/atom/write-rule.ts';
 import { readRule } from '../../../lambdas/http/json/read-rule.ts';
 import { printRule } from '../../../lambdas/http/json/write-rule.ts';
+import { ruleSize } from '../../../shared/broker/management/rule-size.ts';
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import { properties, wholeText } from '../../support/message-arbitraries.ts';
 
@@ -35,6 +37,41 @@ test('a rule that is printed as JSON is read as the same, with the types and dig
         ...rule,
         name: 'R',
       });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** What is around the texts of a rule with a name of one letter, at most. */
+const FRAME_BYTES = 1024;
+
+test('R29 a rule takes no more in an answer than what its limit counts', () => {
+  const escaped = fc.string({
+    unit: fc.constantFrom("'", '"', '&', '<', '>', '\r', '\0', '\\', '漢', 'x'),
+  });
+  const many = fc.dictionary(
+    escaped,
+    fc.oneof(
+      escaped.map((value) => ({ type: 'string' as const, value })),
+      fc.uint8Array().map((value) => ({ type: 'bytes' as const, value })),
+      fc.constant({
+        type: 'dateTime' as const,
+        value: 0,
+        text: `1970-01-01T00:00:00.${'0'.repeat(300)}Z`,
+      }),
+    ),
+  );
+  const long = fc
+    .tuple(escaped, many)
+    .map(([to, values]) => ({ kind: 'correlation' as const, to, properties: values }));
+  fc.assert(
+    fc.property(fc.oneof(filter, long), action, (one, then) => {
+      const rule = { name: 'r', filter: one, ...(then && { action: then }), createdAt: 0 };
+      const allowed = ruleSize(rule) + FRAME_BYTES;
+      const json = printRule({ rule, version: 0, updatedAt: 0 });
+      for (const text of [json, writeRule(rule).xml]) {
+        assert.ok(Buffer.byteLength(text) <= allowed, `${Buffer.byteLength(text)}, not ${allowed}`);
+      }
     }),
     { numRuns: 500 },
   );
