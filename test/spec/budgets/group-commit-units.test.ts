@@ -123,7 +123,7 @@ test('16 receives that wait share a claim when 16 messages arrive together', asy
 });
 
 test('32 senders of single messages to a topic with 100 subscriptions pay at most a fifth of what they pay one by one', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startWarm(t);
   await createTopic(broker, 't');
   await createSubscriptions(
     broker,
