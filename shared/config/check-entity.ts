@@ -159,10 +159,16 @@ const EVERY_MESSAGE: Filter = { kind: 'true' };
  */
 export function checkRule(raw: RawRule, faults: Faults, readValue?: ValueReader): RuleInput {
   const { name } = raw;
+  const { count } = faults;
   const filter = filterOf(raw, faults, readValue);
+  // Without its faulty conditions a correlation filter may have none left.
+  const isWhole =
+    raw.correlation === undefined || !(raw.correlation.isFaulty || faults.count > count);
   const action: RuleAction | undefined = raw.action && expressionOf(raw.action, faults, readValue);
   faults.attempt(raw.nameAt, () => firstRule({ name, filter: EVERY_MESSAGE }));
-  faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
+  if (isWhole) {
+    faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
+  }
   if (action !== undefined && raw.action !== undefined) {
     const rule = { name: DEFAULT_RULE_NAME, filter: EVERY_MESSAGE, action };
     faults.attempt(raw.action.at, () => firstRule(rule));

@@ -42,7 +42,8 @@ export interface Rule {
 
 /**
  * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics #118, R11) or has
- * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition.
+ * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition. Also for an
+ * empty name of a property or parameter, at which the vendor's clients fail to read all rules of the subscription.
  * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
  * column.
  */
@@ -54,7 +55,12 @@ export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   if (filter.kind === 'correlation' && conditionCount(filter) === 0) {
     throw argumentError('A correlation filter needs at least one condition.');
   }
+  if (filter.kind === 'correlation') requireNames('property of the filter', filter.properties);
   if (action !== undefined) check('action', action.expression, action.parameters, parseAction);
+}
+
+function requireNames(what: string, values: Properties): void {
+  if (Object.hasOwn(values, '')) throw argumentError(`The name of a ${what} is empty.`);
 }
 
 function check(
@@ -68,6 +74,7 @@ function check(
       `The expression of the ${what} is ${text.length} characters long; ${LIMITS.filterTextLength} are allowed.`,
     );
   }
+  requireNames(`parameter of the ${what}`, parameters);
   try {
     parse(text);
     requireParameters(text, parameters);

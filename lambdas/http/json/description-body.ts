@@ -3,6 +3,7 @@ import { memberPath } from '../../../shared/config/fields.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { isExactNumber, isJsonObject, parseExactJson, plainNumber } from '../format/exact-json.ts';
 import { isWellFormed, NOT_WELL_FORMED } from '../format/well-formed-text.ts';
+import { forbiddenInXml } from '../format/xml-text.ts';
 
 /** A JSON object. Its own members may have any name, also `__proto__`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -14,7 +15,8 @@ const PLACE_LENGTH_MAX = 300;
 
 /**
  * Parses the JSON of an entity or a rule, which must be one object. Numbers keep their digits, as `parseExactJson`
- * says. Throws ArgumentError, also for an object that has a name twice, and for a text that UTF-8 cannot encode.
+ * says. Throws ArgumentError, also for an object that has a name twice, and for a text that UTF-8 cannot encode or XML
+ * cannot represent.
  */
 export function parseDescription(body: Uint8Array): JsonObject {
   const json = parseExactJson(body, 'The body');
@@ -22,7 +24,7 @@ export function parseDescription(body: Uint8Array): JsonObject {
     throw argumentError('The body must be a JSON object, with the members as names and values.');
   }
   requireUniqueNames(new TextDecoder().decode(body));
-  requireWellFormed(json, '');
+  requireReadable(json, '');
   return json;
 }
 
@@ -51,19 +53,28 @@ function addName(names: Set<string> | undefined, token: string): void {
   names?.add(name);
 }
 
-/** The depth is bounded by `parseExactJson`. */
-function requireWellFormed(value: unknown, at: string): void {
-  if (typeof value === 'string' && !isWellFormed(value)) {
-    throw argumentError(`${shortened(at, PLACE_LENGTH_MAX)}: The text ${NOT_WELL_FORMED}.`);
-  }
+/**
+ * Refuses texts and names that an answer in ATOM could not repeat, so that a client which sends such an answer back
+ * would change them. The depth is bounded by `parseExactJson`.
+ */
+function requireReadable(value: unknown, at: string): void {
+  if (typeof value === 'string') requireText(value, 'text', at);
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${at}[${name}]` : memberPath(at, name);
-    if (!isWellFormed(name)) {
-      throw argumentError(`${shortened(place, PLACE_LENGTH_MAX)}: The name ${NOT_WELL_FORMED}.`);
-    }
-    requireWellFormed(member, place);
+    requireText(name, 'name', place);
+    requireReadable(member, place);
   }
+}
+
+function requireText(text: string, what: 'text' | 'name', at: string): void {
+  const forbidden = forbiddenInXml(text);
+  if (forbidden === undefined) return;
+  const code = forbidden.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+  const fault = isWellFormed(text)
+    ? `has the character U+${code}, which XML cannot represent: remove it`
+    : NOT_WELL_FORMED;
+  throw argumentError(`${shortened(at, PLACE_LENGTH_MAX)}: The ${what} ${fault}.`);
 }
 
 /** A copy in which every number is a plain one, for values of which the spelling does not matter. */

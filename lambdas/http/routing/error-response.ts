@@ -4,6 +4,7 @@ import { reportFault } from '../../../shared/app/report-fault.ts';
 import { BrokerError, type BrokerErrorCode } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
+import { escapeText } from '../format/xml-text.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { subQueueHint } from './url-path.ts';
 
@@ -222,14 +223,7 @@ function jsonBody(failure: Failure, trackingId: string, timestamp: string): stri
 }
 
 function xmlBody(status: number, detail: string): string {
-  return `<Error><Code>${status}</Code><Detail>${escapeXml(detail)}</Detail></Error>`;
-}
-
-/** Escapes text, and replaces characters that XML 1.0 cannot represent, such as most control characters. */
-function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replace(/[&<>]/g, (char) => (char === '&' ? '&amp;' : char === '<' ? '&lt;' : '&gt;'));
+  return `<Error><Code>${status}</Code><Detail>${escapeText(detail)}</Detail></Error>`;
 }
 
 /** Whether the error is JSON: where the client prefers it, and on our own operations, which use JSON (semantics H5). */

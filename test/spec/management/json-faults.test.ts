@@ -34,6 +34,30 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     '{"kind":"queue","userMetadata":"\\ud800"}',
     'userMetadata: The text holds half of a surrogate pair',
   ],
+  ...['\\u0000', '\\u0001', '\\u001f', '\\ufffe', '\\uffff'].map(
+    (character) =>
+      [
+        'q',
+        `{"kind":"queue","userMetadata":"a${character}"}`,
+        `userMetadata: The text has the character U+${character.slice(2).toUpperCase()}, which XML`,
+      ] as const,
+  ),
+  [
+    'q',
+    '{"kind":"queue","authorizationRules":[{"keyName":"\\u0007","accessRights":["Send"]}]}',
+    'authorizationRules[0].keyName: The text has the character U+0007',
+  ],
+  [RULE, '{"sql":"a = \'\\u0007\'"}', 'sql: The text has the character U+0007'],
+  [
+    RULE,
+    '{"correlation":{"subject":"\\u0007"}}',
+    'correlation.subject: The text has the character U+0007',
+  ],
+  [
+    RULE,
+    '{"correlation":{"properties":{"a\\u0000":"x"}}}',
+    'correlation.properties["a\\u0000"]: The name has the character U+0000',
+  ],
   [RULE, '{"correlation":{"properties":{"a":1,"a":2}}}', 'The body has the member "a" twice'],
   // The kind and the name.
   ['q', '{}', 'The kind is missing: add "kind":"queue" or "kind":"topic".'],
@@ -153,11 +177,21 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     rule({ correlation: {} }),
     'correlation: A correlation filter needs at least one condition.',
   ],
+  [RULE, rule({ correlation: { label: 'x' } }), 'correlation.label: There is no such property'],
   [
     RULE,
-    rule({ correlation: { label: 'x' } }),
-    'correlation.label: There is no such property',
-    'correlation: A correlation filter needs',
+    rule({ correlation: { properties: { '': 'x' } } }),
+    'correlation.properties[""]: The name of a property or parameter is empty',
+  ],
+  [
+    RULE,
+    rule({ sql: { expression: 'a = 1', parameters: { '': 1 } } }),
+    'sql.parameters[""]: The name of a property or parameter is empty',
+  ],
+  [
+    RULE,
+    rule({ correlation: { properties: { a: [] } } }),
+    "correlation.properties.a: The property 'a' is a list",
   ],
   [
     RULE,
