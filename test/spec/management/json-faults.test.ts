@@ -4,15 +4,13 @@ import { getJson, type Json, putJson, sentenceOf } from '../../support/json-mana
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
+import { requireRefusals, type WrongBody } from './wrong-bodies.ts';
 
 /** Bodies that are refused, each with the path of what is wrong (docs/semantics/management.md, G26). */
 
-const RULE = 't/subscriptions/s/rules/r';
 const queue = (settings: Json) => JSON.stringify({ kind: 'queue', ...settings });
-const rule = (parts: Json) => JSON.stringify(parts);
 
-/** A path, a body, and the beginnings of the faults that the refusal must list. */
-const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]])[] = [
+const WRONG: readonly WrongBody[] = [
   // Bodies that are no description.
   ['q', '', 'The body is not valid JSON.'],
   ['q', '{"kind":"queue"', 'The body is not valid JSON.'],
@@ -47,18 +45,6 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     '{"kind":"queue","authorizationRules":[{"keyName":"\\u0007","accessRights":["Send"]}]}',
     'authorizationRules[0].keyName: The text has the character U+0007',
   ],
-  [RULE, '{"sql":"a = \'\\u0007\'"}', 'sql: The text has the character U+0007'],
-  [
-    RULE,
-    '{"correlation":{"subject":"\\u0007"}}',
-    'correlation.subject: The text has the character U+0007',
-  ],
-  [
-    RULE,
-    '{"correlation":{"properties":{"a\\u0000":"x"}}}',
-    'correlation.properties["a\\u0000"]: The name has the character U+0000',
-  ],
-  [RULE, '{"correlation":{"properties":{"a":1,"a":2}}}', 'The body has the member "a" twice'],
   // The kind and the name.
   ['q', '{}', 'The kind is missing: add "kind":"queue" or "kind":"topic".'],
   ['q', '{"kind":null}', 'The kind is missing'],
@@ -103,6 +89,7 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
       status: 'Asleep',
       userMetadata: {},
       forwardTo: ['x'],
+      forwardDeadLetteredMessagesTo: 'a b',
     }),
     "lockDuration: The value 'soon'",
     'defaultMessageTimeToLive: It must be an ISO 8601 duration',
@@ -112,7 +99,12 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     "status: The value 'Asleep'",
     'userMetadata: It must be a text, not {}.',
     'forwardTo: It must be a text',
+    "forwardDeadLetteredMessagesTo: The name 'a b' is not valid",
   ],
+  ['q', queue({ forwardTo: 'a b' }), "forwardTo: The name 'a b' is not valid"],
+  ['q', queue({ forwardTo: ' / ' }), "forwardTo: The value '/' of the destination has no name."],
+  ['q', queue({ forwardTo: 'sb://x/' }), "forwardTo: The value 'sb://x/' of the destination"],
+  ['t/subscriptions/x', '{"forwardTo":"http://x"}', "forwardTo: The value 'http://x'"],
   ['q', queue({ lockDuration: 'PT6M' }), 'lockDuration: The supplied lock time exceeds'],
   ['q', queue({ autoDeleteOnIdle: 'PT1M' }), 'autoDeleteOnIdle: The value'],
   ['q', queue({ userMetadata: 'x'.repeat(1025) }), 'userMetadata: '],
@@ -141,85 +133,13 @@ const WRONG: readonly (readonly [path: string, body: string, ...faults: string[]
     queue({ requiresDuplicateDetection: true, enableExpress: true }),
     'Both DelayedPersistence',
   ],
-  // Rules.
-  [
-    't/subscriptions/x',
-    '{"defaultRule":"x = 1"}',
-    'defaultRule: It must be an object such as {"sql":"Quantity > 100"}',
-  ],
-  [
-    't/subscriptions/x',
-    '{"defaultRule":{"name":7}}',
-    'defaultRule.name: It must be a text, not 7.',
-  ],
-  [
-    't/subscriptions/x',
-    '{"defaultRule":{"sql":"x ="}}',
-    'defaultRule.sql: The expression of the filter is not valid.',
-  ],
-  [RULE, '"x = 1"', 'The body must be a JSON object'],
-  [RULE, rule({ name: 'other' }), 'name: It must be "r", as the path says, not "other".'],
-  [
-    RULE,
-    rule({ sql: 'x = 1', correlation: { subject: 'a' } }),
-    'A rule has one filter: remove sql or correlation.',
-  ],
-  [RULE, rule({ sql: 7 }), 'sql: It must be a text or an object with an expression, not 7.'],
-  [RULE, '{"sql":7.0}', 'sql: It must be a text or an object with an expression, not 7.'],
-  [RULE, rule({ sql: {} }), 'sql: The expression is missing: add it.'],
-  [
-    RULE,
-    rule({ subject: 'x' }),
-    'subject: It is a condition of a correlation filter: move it into correlation.',
-  ],
-  [
-    RULE,
-    rule({ correlation: {} }),
-    'correlation: A correlation filter needs at least one condition.',
-  ],
-  [RULE, rule({ correlation: { label: 'x' } }), 'correlation.label: There is no such property'],
-  [
-    RULE,
-    rule({ correlation: { properties: { '': 'x' } } }),
-    'correlation.properties[""]: The name of a property or parameter is empty',
-  ],
-  [
-    RULE,
-    rule({ sql: { expression: 'a = 1', parameters: { '': 1 } } }),
-    'sql.parameters[""]: The name of a property or parameter is empty',
-  ],
-  [
-    RULE,
-    rule({ correlation: { properties: { a: [] } } }),
-    "correlation.properties.a: The property 'a' is a list",
-  ],
-  [
-    RULE,
-    '{"correlation":{"subject":7,"properties":{"a":[],"b":{"$guid":"x"},"c":1e400,"d":{"$date":"soon"},"e":{"x":1}}},"action":{"expression":"SET y = @p"}}',
-    'correlation.subject: It must be a text, not 7.',
-    "correlation.properties.a: The property 'a' is a list",
-    "correlation.properties.b: The property 'b' holds no value of the type $guid.",
-    "correlation.properties.c: The property 'c' is a number that fits no 64 bits.",
-    'correlation.properties.d: ',
-    "correlation.properties.e: The property 'e' is an object",
-    'action.expression: The expression of the action is not valid.',
-  ],
 ];
 
 test('a wrong description is refused with every fault and its path, and changes nothing', async (t) => {
   const broker = await startBroker(t);
   await createTopic(broker);
   await createSubscription(broker, 't/subscriptions/s');
-  for (const [path, body, ...faults] of WRONG) {
-    const answer = await putJson(broker, path, body);
-    assert.equal(answer.status, 400, `${body}: ${answer.text}`);
-    const sentence = sentenceOf(answer);
-    assert.ok(sentence.startsWith('SubCode=40000. '));
-    for (const fault of faults) assert.ok(sentence.includes(fault), `${fault} in ${sentence}`);
-    const isSeveral = sentence.includes('The body has several faults.');
-    assert.equal(isSeveral, faults.length > 1, sentence);
-    expectStatus(await broker.request('GET', path), 404);
-  }
+  await requireRefusals(broker, WRONG);
 });
 
 test('a refusal is short, however much is wrong', async (t) => {
@@ -285,18 +205,4 @@ test('members that only answers have are ignored, whatever they say, and null co
   };
   expectStatus(await putJson(broker, 'q', body), 201);
   assert.equal((await getJson(broker, 'q'))['lockDuration'], 'PT1M');
-});
-
-test('properties of a rule called __proto__ and null are values like any other', async (t) => {
-  const broker = await startBroker(t);
-  await createTopic(broker);
-  await createSubscription(broker, 't/subscriptions/s');
-  const text = '{"correlation":{"properties":{"__proto__":"a","constructor":7,"n":null}}}';
-  expectStatus(await putJson(broker, RULE, text), 201);
-  const { correlation } = await getJson(broker, RULE);
-  assert.deepEqual(Object.entries((correlation as { properties: object }).properties), [
-    ['__proto__', 'a'],
-    ['constructor', 7],
-    ['n', null],
-  ]);
 });
