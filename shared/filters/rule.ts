@@ -42,8 +42,8 @@ export interface Rule {
 
 /**
  * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics #118, R11) or has
- * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition. Also for an
- * empty name of a property or parameter, at which the vendor's clients fail to read all rules of the subscription.
+ * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition. Also for
+ * an empty name of a property or parameter, at which the vendor's clients fail to read all rules of the subscription.
  * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
  * column.
  */

@@ -100,8 +100,8 @@ function parseInteger(type: keyof typeof INTEGER_BITS, text: string): bigint | u
 }
 
 /**
- * An integer with more digits than a double has: `writeValue` wrote a long or ulong, for which it has no type. Undefined
- * for the shortest text of a double, which is what clients write that have only doubles.
+ * An integer with more digits than a double has: `writeValue` wrote a long or ulong, for which it has no type.
+ * Undefined for the shortest text of a double, which is what clients write that have only doubles.
  */
 function parseLongText(text: string): PropertyValue | undefined {
   if (!INTEGER.test(text) || Number.isSafeInteger(Number(text))) return undefined;

@@ -254,7 +254,7 @@ test('rights, If-Match, conflicts and missing entities are the same in JSON, wit
       /can't be changed/,
       await putJson(broker, 'q', { ...body, requiresSession: true }, { 'If-Match': tag }),
     ],
-    [400, /can only be read/, await putJson(broker, '$Resources/Queues', body)],
+    [405, /supported: GET/, await putJson(broker, '$Resources/Queues', body)],
     [400, /comes and goes with its entity/, await putJson(broker, 'q/$deadletterqueue', body)],
     [
       400,
