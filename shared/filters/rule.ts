@@ -1,5 +1,6 @@
 import { argumentError } from '../domain/broker-error.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { requirePropertiesFit } from '../domain/messages/property-limits.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
 import { type CorrelationFilter, conditionCount } from './correlation.ts';
 import { findParameter } from './evaluation/compile-value.ts';
@@ -41,11 +42,11 @@ export interface Rule {
 }
 
 /**
- * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics #118, R11) or has
- * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition. Also for
- * an empty name of a property or parameter, at which the vendor's clients fail to read all rules of the subscription.
- * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
- * column.
+ * Throws ArgumentError for a rule that is too large (semantics M8) or could never run: an expression that is too long
+ * (semantics #118, R11) or has a syntax error, too many statements, a parameter without a value, a correlation filter
+ * without a condition. Also for an empty name of a property or parameter, at which the vendor's clients fail to read
+ * all rules of the subscription. Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The
+ * error names line and column.
  */
 export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   const { filter, action } = rule;
@@ -55,12 +56,13 @@ export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   if (filter.kind === 'correlation' && conditionCount(filter) === 0) {
     throw argumentError('A correlation filter needs at least one condition.');
   }
-  if (filter.kind === 'correlation') requireNames('property of the filter', filter.properties);
+  if (filter.kind === 'correlation') requireValues('properties of the filter', filter.properties);
   if (action !== undefined) check('action', action.expression, action.parameters, parseAction);
 }
 
-function requireNames(what: string, values: Properties): void {
-  if (Object.hasOwn(values, '')) throw argumentError(`The name of a ${what} is empty.`);
+function requireValues(what: string, values: Properties): void {
+  if (Object.hasOwn(values, '')) throw argumentError(`A name of the ${what} is empty.`);
+  requirePropertiesFit(values, 0, `The ${what} are`);
 }
 
 function check(
@@ -74,7 +76,7 @@ function check(
       `The expression of the ${what} is ${text.length} characters long; ${LIMITS.filterTextLength} are allowed.`,
     );
   }
-  requireNames(`parameter of the ${what}`, parameters);
+  requireValues(`parameters of the ${what}`, parameters);
   try {
     parse(text);
     requireParameters(text, parameters);

@@ -219,11 +219,11 @@ test('a rule that could never run is refused, with the position', () => {
   const unnamed = { '': int(1) };
   assert.match(
     refused({ kind: 'correlation', properties: unnamed }).message,
-    /The name of a property of the filter is empty/,
+    /A name of the properties of the filter is empty/,
   );
   assert.match(
     refused(sql('a = 1', unnamed)).message,
-    /The name of a parameter of the filter is empty/,
+    /A name of the parameters of the filter is empty/,
   );
   validateRule({ filter: sql('a > @min', { '@min': int(1) }) });
   validateRule({ filter: { kind: 'correlation', properties: { a: int(1) } } });

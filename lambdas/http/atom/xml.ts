@@ -53,11 +53,31 @@ export function parseXml(bytes: Uint8Array): XmlElement {
   const xml = decodeUtf8(bytes);
   if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
   if (forbiddenInXml(xml) !== undefined) throw badXml('it holds a character that XML forbids');
+  // Parsing costs more for each element than for its characters.
+  requireAtMost('elements', startTags(xml));
   const validity = XMLValidator.validate(xml);
   if (validity !== true) throw badXml(invalidityOf(validity.err));
   const [root, ...others] = new ElementReader().read(parseOrdered(xml), OUTERMOST);
   if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
   return root;
+}
+
+/** Where the text ends in which a `<` begins no tag, by how that text begins. */
+const ENDS: Readonly<Record<string, string>> = { '<![CDATA[': ']]>', '<!--': '-->', '<?': '?>' };
+
+/** The number of start tags, read without parsing. */
+function startTags(xml: string): number {
+  let count = 0;
+  for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at + 1)) {
+    const [, end] = Object.entries(ENDS).find(([begin]) => xml.startsWith(begin, at)) ?? [];
+    if (end === undefined) {
+      if (xml[at + 1] !== '/') count++;
+      continue;
+    }
+    at = xml.indexOf(end, at);
+    if (at < 0) break;
+  }
+  return count;
 }
 
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';

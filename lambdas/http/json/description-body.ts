@@ -21,9 +21,9 @@ const PLACE_LENGTH_MAX = 300;
 export function parseDescription(body: Uint8Array): JsonObject {
   const json = parseExactJson(body, 'The body');
   if (!isJsonObject(json) || isExactNumber(json)) {
-    throw argumentError('The body must be a JSON object, with the members as names and values.');
+    throw argumentError('The body must be a JSON object, with the properties as names and values.');
   }
-  requireUniqueNames(new TextDecoder().decode(body));
+  requirePlainObjects(new TextDecoder().decode(body));
   requireReadable(json, '');
   return json;
 }
@@ -31,23 +31,33 @@ export function parseDescription(body: Uint8Array): JsonObject {
 /** The strings of a JSON text, and the marks that tell where an object or list begins and ends. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/gs;
 
-/** Refuses an object that has a name twice: `JSON.parse` would take the last value without a word. */
-function requireUniqueNames(text: string): void {
+/**
+ * Refuses an object that has a name twice: `JSON.parse` would take the last value without a word. Also one that looks
+ * as `parseExactJson` writes numbers.
+ */
+function requirePlainObjects(text: string): void {
   const open: Set<string>[] = [];
   let last = '';
   for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') open.push(new Set());
-    else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') addName(open.at(-1), last);
-    else last = token;
+    if (token === ':') addName(open.at(-1), last);
+    else if (token === '{' || token === '[') open.push(new Set());
+    else if (token === '}' || token === ']') {
+      const names = open.pop();
+      if (last.startsWith('"') && isNumberLike(names)) throw argumentError(NUMBER_LIKE);
+    }
+    last = token;
   }
 }
+
+const isNumberLike = (names: Set<string> | undefined) => names?.size === 1 && names.has('$number');
+const NUMBER_LIKE =
+  'The body has an object with the text "$number" alone, which means nothing: write a number as it is.';
 
 function addName(names: Set<string> | undefined, token: string): void {
   const name = String(JSON.parse(token));
   if (names?.has(name)) {
     throw argumentError(
-      `The body has the member ${token.slice(0, 64)} twice in one object: remove one.`,
+      `The body has the property ${token.slice(0, 64)} twice in one object: remove one.`,
     );
   }
   names?.add(name);

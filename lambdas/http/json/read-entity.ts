@@ -136,7 +136,7 @@ function adviceOn(kind: EntityKind, name: string): string {
     Object.hasOwn(table, name) ? [other] : [],
   );
   if (others.length === 0) {
-    return `There is no such member: ${correction(name, Object.keys(SETTINGS[kind]))}.`;
+    return `There is no such property: ${correction(name, Object.keys(SETTINGS[kind]))}.`;
   }
   return `It is a setting of a ${others.join(' or ')}, not of a ${kind}: remove it.`;
 }

@@ -43,7 +43,7 @@ export function requireName(fields: Fields, member: string, wanted: string, why:
   if (typeof given === 'string' && given.toLowerCase() === wanted.toLowerCase()) return;
   fields.faults.add(
     fields.pathOf(member),
-    `It must be ${shown(wanted)}, as ${why}, not ${shown(given)}.`,
+    `It must be ${shown(wanted)}, as ${why}, not ${shown(plainNumber(given))}.`,
   );
 }
 

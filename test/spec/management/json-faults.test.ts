@@ -25,8 +25,8 @@ const WRONG: readonly WrongBody[] = [
     `{"kind":"queue","x":${'['.repeat(100)}${']'.repeat(100)}}`,
     'The body holds values more than 64',
   ],
-  ['q', '{"kind":"queue","kind":"queue"}', 'The body has the member "kind" twice'],
-  ['q', '{"kind":"queue","k\\u0069nd":"topic"}', 'The body has the member "k\\u0069nd" twice'],
+  ['q', '{"kind":"queue","kind":"queue"}', 'The body has the property "kind" twice'],
+  ['q', '{"kind":"queue","k\\u0069nd":"topic"}', 'The body has the property "k\\u0069nd" twice'],
   [
     'q',
     '{"kind":"queue","userMetadata":"\\ud800"}',
@@ -64,19 +64,29 @@ const WRONG: readonly WrongBody[] = [
   [
     'q',
     queue({ lockDurations: 'PT1M' }),
-    'lockDurations: There is no such member: write lockDuration instead',
+    'lockDurations: There is no such property: write lockDuration instead',
   ],
-  ['q', queue({ subscriptionCount: 1 }), 'subscriptionCount: There is no such member'],
+  ['q', queue({ subscriptionCount: 1 }), 'subscriptionCount: There is no such property'],
   [
     'q',
     queue({ filteringMessagesBeforePublishing: true }),
     'filteringMessagesBeforePublishing: It is a setting of a topic, not of a queue',
   ],
-  ['q', '{"kind":"queue","__proto__":1}', '__proto__: There is no such member: remove it.'],
-  ['q', queue({ 'a b': 1 }), '["a b"]: There is no such member'],
+  ['q', '{"kind":"queue","__proto__":1}', '__proto__: There is no such property: remove it.'],
+  ['q', queue({ 'a b': 1 }), '["a b"]: There is no such property'],
   ['q', queue({ rules: [] }), 'rules: Only a subscription has rules'],
   ['t/subscriptions/x', '{"rules":[]}', 'rules: Rules have addresses of their own'],
   ['q', queue({ defaultRule: {} }), 'defaultRule: Only a subscription has one, not a queue'],
+  // Null is a default only where there is a setting.
+  ['q', queue({ foo: null }), 'foo: There is no such property'],
+  ['q', queue({ rules: null }), 'rules: Only a subscription has rules'],
+  // Numbers as the parser notes them.
+  [
+    'q',
+    queue({ maxDeliveryCount: { $number: '0x10' } }),
+    'an object with the text "$number" alone',
+  ],
+  ['q', queue({ maxDeliveryCount: { $number: '16' } }), 'an object with the text "$number" alone'],
   // Types and ranges, all at once.
   [
     'q',
@@ -108,7 +118,11 @@ const WRONG: readonly WrongBody[] = [
   ['q', queue({ lockDuration: 'PT6M' }), 'lockDuration: The supplied lock time exceeds'],
   ['q', queue({ autoDeleteOnIdle: 'PT1M' }), 'autoDeleteOnIdle: The value'],
   ['q', queue({ userMetadata: 'x'.repeat(1025) }), 'userMetadata: '],
-  ['q', '{"kind":"queue","maxDeliveryCount":1e400}', 'maxDeliveryCount: It must be a whole number'],
+  [
+    'q',
+    '{"kind":"queue","maxDeliveryCount":1e400}',
+    'maxDeliveryCount: It must be a whole number, not Infinity.',
+  ],
   ['q', `{"kind":"queue","maxDeliveryCount":${'9'.repeat(400)}}`, 'maxDeliveryCount: '],
   [
     'q',
@@ -119,6 +133,11 @@ const WRONG: readonly WrongBody[] = [
     'q',
     queue({ forwardTo: 'Q' }),
     'forwardTo: Entity cannot have auto-forwarding policy to itself.',
+  ],
+  [
+    'q',
+    queue({ authorizationRules: [null] }),
+    'authorizationRules[0]: It must be an object, not null.',
   ],
   ['q', queue({ authorizationRules: {} }), 'authorizationRules: It must be a list, not an object.'],
   [

@@ -276,6 +276,14 @@ test('rights, If-Match, conflicts and missing entities are the same in JSON, wit
   assert.match(sentenceOf(anonymous), /MissingToken/);
 });
 
+test('a body of JSON without its type is refused with what it needs', async (t) => {
+  const broker = await startBroker(t);
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const answer = await broker.request('PUT', 'q', { headers, body: '{"kind":"queue"}' });
+  expectStatus(answer, 400);
+  assert.match(answer.text, /JSON needs the header Content-Type: application\/json\./);
+});
+
 test('a destination of a forward needs Manage in JSON too', async (t) => {
   const broker = await startBroker(t);
   const key = 'K'.repeat(44);

@@ -11,9 +11,12 @@ import { requireRefusals, type WrongBody } from './wrong-bodies.ts';
 const RULE = 't/subscriptions/s/rules/r';
 const rule = (parts: Json) => JSON.stringify(parts);
 
+/** Values of which each fits alone. */
+const LONG = Object.fromEntries(['p01', 'p02', 'p03'].map((name) => [name, 'x'.repeat(30_000)]));
+
 const WRONG: readonly WrongBody[] = [
   [RULE, '{"sql":"a = \'\\u0007\'"}', 'sql: The text has the character U+0007'],
-  [RULE, '{"correlation":{"properties":{"a":1,"a":2}}}', 'The body has the member "a" twice'],
+  [RULE, '{"correlation":{"properties":{"a":1,"a":2}}}', 'The body has the property "a" twice'],
   [
     RULE,
     '{"correlation":{"subject":"\\u0007"}}',
@@ -47,6 +50,23 @@ const WRONG: readonly WrongBody[] = [
     'A rule has one filter: remove sql or correlation.',
   ],
   [RULE, rule({ sql: 7 }), 'sql: It must be a text or an object with an expression, not 7.'],
+  [RULE, '{"name":7.0}', 'name: It must be "r", as the path says, not 7.'],
+  [RULE, rule({ foo: null }), 'foo: There is no such property'],
+  [
+    RULE,
+    rule({ correlation: { properties: { p: { $number: 'abc' } } } }),
+    'an object with the text "$number" alone',
+  ],
+  [
+    RULE,
+    rule({ sql: { expression: 'a = 1', parameters: LONG } }),
+    'sql.expression: The parameters of the filter are 90009 bytes long',
+  ],
+  [
+    RULE,
+    rule({ correlation: { properties: LONG } }),
+    'correlation: The properties of the filter are 90009 bytes long',
+  ],
   [RULE, '{"sql":7.0}', 'sql: It must be a text or an object with an expression, not 7.'],
   [RULE, rule({ sql: {} }), 'sql: The expression is missing: add it.'],
   [

@@ -67,6 +67,20 @@ test('characters that XML cannot represent become the replacement character', ()
   assert.equal(element('a', [], { b: `<'&">\r` }).xml, `<a b="&lt;'&amp;&quot;&gt;&#xD;"/>`);
 });
 
+test('elements are counted before they are parsed, tags in text are not', () => {
+  const parse = (text: string) => parseXml(Buffer.from(text));
+  assert.throws(() => parse(`<r>${'<a>'.repeat(5000)}`), /more than 5000 elements/);
+  for (const [begin, end] of [
+    ['<![CDATA[', ']]>'],
+    ['<!-- ', ' -->'],
+  ] as const) {
+    const tags = `${begin}${'<a>'.repeat(5000)}${end}`;
+    assert.equal(parse(`<r>${tags}<b/></r>`).children.length, 1);
+    assert.throws(() => parse(`<r>${tags}${'<a>'.repeat(5000)}`), /more than 5000 elements/);
+  }
+  assert.equal(parse(`<r>${'<a></a>'.repeat(4999)}</r>`).children.length, 4999);
+});
+
 const REFUSED: Readonly<Record<string, string>> = {
   'no body': '',
   'no element': 'just text',
