@@ -12,7 +12,7 @@ import { isAddress as isDestinationAddress } from '../domain/entities/forwarding
 import { requireUnreservedEntityName } from '../domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME } from '../domain/entities/rule-name.ts';
 import { present } from '../domain/present.ts';
-import type { Filter, RuleAction } from '../filters/rule.ts';
+import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../filters/rule.ts';
 import { FORWARDING } from './circles.ts';
 import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
@@ -175,10 +175,6 @@ export function checkRule(raw: RawRule, faults: Faults, readValue?: ValueReader)
   }
   return { name, filter, ...present({ action }) };
 }
-
-/** What the service writes for the filters that select every message and none. */
-export const TRUE_TEXT = '1=1';
-export const FALSE_TEXT = '1=0';
 
 function filterOf(
   { sql, correlation }: RawRule,

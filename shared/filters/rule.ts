@@ -25,6 +25,10 @@ export type Filter =
   | { readonly kind: 'true' }
   | { readonly kind: 'false' };
 
+/** What the service writes for the filters that select every message and none. */
+export const TRUE_TEXT = '1=1';
+export const FALSE_TEXT = '1=0';
+
 /** The SET and REMOVE statements with which a rule changes its copy of a message (semantics R21). */
 export interface RuleAction {
   readonly expression: string;
