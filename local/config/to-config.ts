@@ -19,7 +19,7 @@ import {
 } from '../../shared/domain/entities/descriptions.ts';
 import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
-import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
+import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../../shared/filters/rule.ts';
 
 /** An entity without what is in it. `name` = that of a subscription within its topic. */
 export interface ExportedEntity<Description extends EntityDescription> {
@@ -113,9 +113,9 @@ function ruleOf({ name, filter, action }: RuleInput) {
 function filterOf(filter: Filter) {
   switch (filter.kind) {
     case 'true':
-      return { FilterType: 'Sql', SqlFilter: { SqlExpression: '1=1' } };
+      return { FilterType: 'Sql', SqlFilter: { SqlExpression: TRUE_TEXT } };
     case 'false':
-      return { FilterType: 'Sql', SqlFilter: { SqlExpression: '1=0' } };
+      return { FilterType: 'Sql', SqlFilter: { SqlExpression: FALSE_TEXT } };
     case 'sql':
       return { FilterType: 'Sql', SqlFilter: expressionOf(filter) };
     case 'correlation': {

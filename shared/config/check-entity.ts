@@ -18,7 +18,7 @@ import { DEFAULT_RULE_NAME } from '../domain/entities/rule-name.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { present } from '../domain/present.ts';
-import type { Filter, RuleAction } from '../filters/rule.ts';
+import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../filters/rule.ts';
 import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
@@ -182,20 +182,22 @@ const EVERY_MESSAGE: Filter = { kind: 'true' };
  */
 export function checkRule(raw: RawRule, faults: Faults, readValue?: ValueReader): RuleInput {
   const { name } = raw;
+  const { count } = faults;
   const filter = filterOf(raw, faults, readValue);
+  // Without its faulty conditions a correlation filter may have none left.
+  const isWhole =
+    raw.correlation === undefined || !(raw.correlation.isFaulty || faults.count > count);
   const action: RuleAction | undefined = raw.action && expressionOf(raw.action, faults, readValue);
   faults.attempt(raw.nameAt, () => firstRule({ name, filter: EVERY_MESSAGE }));
-  faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
+  if (isWhole) {
+    faults.attempt(raw.filterAt, () => firstRule({ name: DEFAULT_RULE_NAME, filter }));
+  }
   if (action !== undefined && raw.action !== undefined) {
     const rule = { name: DEFAULT_RULE_NAME, filter: EVERY_MESSAGE, action };
     faults.attempt(raw.action.at, () => firstRule(rule));
   }
   return { name, filter, ...present({ action }) };
 }
-
-/** What the service writes for the filters that select every message and none. */
-export const TRUE_TEXT = '1=1';
-export const FALSE_TEXT = '1=0';
 
 function filterOf(
   { sql, correlation }: RawRule,

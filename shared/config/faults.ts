@@ -37,6 +37,11 @@ export class Faults {
     }
   }
 
+  /** How many faults were noted. */
+  get count(): number {
+    return this.#lines.length + this.#left;
+  }
+
   /** The lines about the faults; the last one may be the number of those left out. */
   get lines(): readonly string[] {
     const more = this.#left === 0 ? [] : [`There are ${this.#left} more faults.`];

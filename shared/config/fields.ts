@@ -9,17 +9,27 @@ export function memberPath(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 
-/** An object of a configuration. A null or undefined member counts as absent. Faults are noted, not thrown. */
+/**
+ * An object of a configuration. A null or undefined member counts as absent, but a name that is not known is a fault
+ * with null, too. Faults are noted, not thrown.
+ */
 export class Fields {
   /** The path of the object; '' = the top. */
   readonly at: string;
   readonly faults: Faults;
   readonly #members: ReadonlyMap<string, unknown>;
+  /** The names of the members, also of those that are null. */
+  readonly #names: readonly string[];
 
-  private constructor(at: string, faults: Faults, members: ReadonlyMap<string, unknown>) {
+  private constructor(
+    at: string,
+    faults: Faults,
+    members: readonly (readonly [string, unknown])[],
+  ) {
     this.at = at;
     this.faults = faults;
-    this.#members = members;
+    this.#members = new Map(members.filter(([, member]) => member !== null));
+    this.#names = members.map(([name]) => name);
   }
 
   /** Reads an object; undefined, with a fault, for anything else. `what` = what it must be, in the sentence. */
@@ -28,13 +38,11 @@ export class Fields {
       faults.add(at, `It must be ${what}, not ${shown(value)}.`);
       return undefined;
     }
-    const present = Object.entries(value).filter(
-      ([, member]) => (member ?? undefined) !== undefined,
-    );
-    return new Fields(at, faults, new Map(present));
+    const given = Object.entries(value).filter(([, member]) => member !== undefined);
+    return new Fields(at, faults, given);
   }
 
-  /** Names and values of all members, in their order. */
+  /** Names and values of all members that are there, in their order. */
   get members(): Iterable<readonly [string, unknown]> {
     return this.#members;
   }
@@ -51,7 +59,7 @@ export class Fields {
 
   /** Notes a fault for each member of another name. `hintOf` = what to say instead of the usual advice. */
   requireKnown(names: readonly string[], hintOf?: (name: string) => string | undefined): void {
-    for (const name of this.#members.keys()) {
+    for (const name of this.#names) {
       if (names.includes(name)) continue;
       const advice = hintOf?.(name) ?? unknownName(name, names);
       this.faults.add(this.pathOf(name), advice);

@@ -49,6 +49,8 @@ export interface RawCorrelation {
   /** Texts by the names of the domain, such as `label`. */
   readonly system: Readonly<Record<string, string>>;
   readonly properties: RawValues;
+  /** Whether a fault of a condition was noted, so that the others may not be all that are meant. */
+  readonly isFaulty: boolean;
 }
 
 /** Values of properties or parameters, with their paths. */

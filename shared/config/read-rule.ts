@@ -145,12 +145,15 @@ function conditionHint(filter: string, form: typeof FILE | typeof OURS) {
 function correlation(fields: Fields, form: typeof FILE | typeof OURS): RawCorrelation {
   const list = form === FILE ? 'Properties' : 'properties';
   const names = Object.entries(CONDITIONS).map(([field, both]) => [field, both[form]] as const);
+  const { count } = fields.faults;
   fields.requireKnown([...names.map(([, name]) => name), list]);
   const system = names.flatMap(([field, name]) => {
     const text = fields.text(name);
     return text ? [[field, text] as const] : [];
   });
-  return { system: Object.fromEntries(system), properties: values(fields.object(list)) };
+  const properties = values(fields.object(list));
+  const isFaulty = fields.faults.count > count;
+  return { system: Object.fromEntries(system), properties, isFaulty };
 }
 
 function values(fields: Fields | undefined): RawValues {

@@ -4,6 +4,7 @@ import {
   ACCESS_RIGHTS,
   type AuthorizationRuleInput,
 } from '../domain/entities/authorization-rules.ts';
+import { requireEntityName } from '../domain/entities/entity-path.ts';
 import { destinationName } from '../domain/entities/forwarding-settings.ts';
 import { kindShown, listed, shown } from '../domain/fault-words.ts';
 import { present } from '../domain/present.ts';
@@ -48,7 +49,7 @@ function readScalar({ form }: Setting, value: unknown): unknown {
       if (Number.isInteger(value)) return value;
       throw argumentError(`It must be a whole number, not ${shown(value)}.`);
     case 'destination':
-      return destinationName(readText(value), 'the destination');
+      return readDestination(readText(value));
     default:
       return readText(value) || undefined;
   }
@@ -57,6 +58,12 @@ function readScalar({ form }: Setting, value: unknown): unknown {
 function readText(value: unknown): string {
   if (typeof value === 'string') return value;
   throw argumentError(`It must be a text, not ${shown(value)}.`);
+}
+
+function readDestination(text: string): string | undefined {
+  const name = destinationName(text, 'the destination');
+  if (name !== undefined) requireEntityName(name);
+  return name;
 }
 
 const PARTS: Readonly<Record<string, number>> = {

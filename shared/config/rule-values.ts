@@ -15,6 +15,10 @@ export function readValues(
   read: ValueReader = readValue,
 ): Properties {
   const entries = [...values].flatMap(([name, { at, value }]) => {
+    if (name === '') {
+      faults.add(at, 'The name of a property or parameter is empty: name it, or remove it.');
+      return [];
+    }
     const found = faults.attempt(at, () => read(value, name));
     return found === undefined ? [] : [[name, found] as const];
   });

@@ -1,5 +1,5 @@
 import type { RuleInput } from '../broker/ports/management.ts';
-import type { Filter, RuleAction } from '../filters/rule.ts';
+import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../filters/rule.ts';
 import { correlationNames } from './read-rule.ts';
 import { writtenRuleValue } from './rule-values.ts';
 
@@ -14,9 +14,9 @@ export function shortRule({ filter, action }: RuleInput): Readonly<Record<string
 function shortFilter(filter: Filter): Readonly<Record<string, unknown>> {
   switch (filter.kind) {
     case 'true':
-      return { sql: '1=1' };
+      return { sql: TRUE_TEXT };
     case 'false':
-      return { sql: '1=0' };
+      return { sql: FALSE_TEXT };
     case 'sql':
       return { sql: shortExpression(filter) };
     case 'correlation': {

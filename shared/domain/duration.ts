@@ -35,6 +35,36 @@ export function parseDuration(text: string, name: string): number | undefined {
   );
 }
 
+const TICKS_PER_SECOND = 10_000_000n;
+/** Digits of a number beyond the range of a TimeSpan in any unit; converting them would only cost time. */
+const LONG_DIGITS = /\d{20}/;
+
+/**
+ * Reads an ISO 8601 duration, with a `-` in front if it is negative, as exact ticks of 100 ns, to which it is rounded.
+ * Undefined for another text, and for a duration beyond the range of a TimeSpan.
+ */
+export function parseTicks(text: string): bigint | undefined {
+  const length = text.replace(/^-/, '');
+  const match = ISO_DURATION.exec(length);
+  if (match === null || length.length < 3 || length.endsWith('T')) return undefined;
+  const [seconds = '0', fraction = ''] = (match[7] ?? '0').split('.');
+  const wholes = [...match.slice(1, 7), seconds].map((part) => part ?? '0');
+  if (wholes.some((part) => LONG_DIGITS.test(part))) return undefined;
+  const [years = 0n, months = 0n, weeks = 0n, days = 0n, hours = 0n, minutes = 0n, rest = 0n] =
+    wholes.map(BigInt);
+  const allDays = years * 365n + months * 30n + weeks * 7n + days;
+  const allSeconds = ((allDays * 24n + hours) * 60n + minutes) * 60n + rest;
+  const ticks = allSeconds * TICKS_PER_SECOND + ticksOfFraction(fraction);
+  const value = text.startsWith('-') ? -ticks : ticks;
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
+
+/** The ticks of a fraction of a second, of which the digits are given. */
+function ticksOfFraction(digits: string): bigint {
+  const ticks = BigInt(digits.slice(0, 7).padEnd(7, '0'));
+  return /^[5-9]/.test(digits.slice(7)) ? ticks + 1n : ticks;
+}
+
 /** Writes ms as an ISO 8601 duration in the service's form: days, hours, minutes, seconds. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return UNLIMITED_TEXT;

@@ -23,10 +23,13 @@ export function shown(value: unknown): string {
 export function kindShown(value: unknown): string {
   if (typeof value === 'string') return 'a text';
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' && value !== null ? 'an object' : `a ${typeof value}`;
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 function asText(value: unknown): string {
+  // JSON has no text for NaN and Infinity.
+  if (typeof value === 'number') return String(value);
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {

@@ -1,5 +1,6 @@
 import { argumentError } from '../domain/broker-error.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { requirePropertiesFit } from '../domain/messages/property-limits.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
 import { type CorrelationFilter, conditionCount } from './correlation.ts';
 import { findParameter } from './evaluation/compile-value.ts';
@@ -24,6 +25,10 @@ export type Filter =
   | { readonly kind: 'true' }
   | { readonly kind: 'false' };
 
+/** What the service writes for the filters that select every message and none. */
+export const TRUE_TEXT = '1=1';
+export const FALSE_TEXT = '1=0';
+
 /** The SET and REMOVE statements with which a rule changes its copy of a message (semantics R21). */
 export interface RuleAction {
   readonly expression: string;
@@ -41,10 +46,11 @@ export interface Rule {
 }
 
 /**
- * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics #118, R11) or has
- * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition.
- * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
- * column.
+ * Throws ArgumentError for a rule that is too large (semantics M8) or could never run: an expression that is too long
+ * (semantics #118, R11) or has a syntax error, too many statements, a parameter without a value, a correlation filter
+ * without a condition. Also for an empty name of a property or parameter, at which the vendor's clients fail to read
+ * all rules of the subscription. Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The
+ * error names line and column.
  */
 export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   const { filter, action } = rule;
@@ -54,7 +60,13 @@ export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   if (filter.kind === 'correlation' && conditionCount(filter) === 0) {
     throw argumentError('A correlation filter needs at least one condition.');
   }
+  if (filter.kind === 'correlation') requireValues('properties of the filter', filter.properties);
   if (action !== undefined) check('action', action.expression, action.parameters, parseAction);
+}
+
+function requireValues(what: string, values: Properties): void {
+  if (Object.hasOwn(values, '')) throw argumentError(`A name of the ${what} is empty.`);
+  requirePropertiesFit(values, 0, `The ${what} are`);
 }
 
 function check(
@@ -68,6 +80,7 @@ function check(
       `The expression of the ${what} is ${text.length} characters long; ${LIMITS.filterTextLength} are allowed.`,
     );
   }
+  requireValues(`parameters of the ${what}`, parameters);
   try {
     parse(text);
     requireParameters(text, parameters);

@@ -21,7 +21,7 @@ const BUNDLE_BYTES_MAX = {
   send: 731_000,
   receive: 747_000,
   settle: 737_000,
-  manage: 968_000,
+  manage: 972_000,
   sweep: 700_000,
   declare: 900_000,
 } as const satisfies Record<FunctionName, number>;

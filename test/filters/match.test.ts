@@ -216,6 +216,15 @@ test('a rule that could never run is refused, with the position', () => {
   assert.match(refused('1 = 1', 'SET a = 1;'.repeat(33)).message, /32 statements/);
   assert.match(refused({ kind: 'correlation', properties: {} }).message, /at least one condition/);
   assert.match(refused('a > @min').message, /column 5: the parameter @min has no value/);
+  const unnamed = { '': int(1) };
+  assert.match(
+    refused({ kind: 'correlation', properties: unnamed }).message,
+    /A name of the properties of the filter is empty/,
+  );
+  assert.match(
+    refused(sql('a = 1', unnamed)).message,
+    /A name of the parameters of the filter is empty/,
+  );
   validateRule({ filter: sql('a > @min', { '@min': int(1) }) });
   validateRule({ filter: { kind: 'correlation', properties: { a: int(1) } } });
   validateRule({ filter: { kind: 'true' } });

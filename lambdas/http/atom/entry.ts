@@ -5,6 +5,7 @@ import { element, type Xml } from './write-xml.ts';
 import { parseXml, type XmlElement } from './xml.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
+const OPENING_BRACE = 0x7b;
 const DESCRIPTIONS = [
   'QueueDescription',
   'TopicDescription',
@@ -20,6 +21,12 @@ export interface SentDescription {
 
 /** Reads the description from the XML of an Atom entry (semantics G11). Throws ArgumentError. */
 export function readEntry(body: Uint8Array): SentDescription {
+  // What clients send by mistake whose libraries have another type by default.
+  if (body[0] === OPENING_BRACE) {
+    throw argumentError(
+      'The body is not XML that can be read. JSON needs the header Content-Type: application/json.',
+    );
+  }
   const entry = parseXml(body);
   if (entry.name !== 'entry' || entry.namespace !== NAMESPACE.atom) {
     throw argumentError(`The body must be an 'entry' of the namespace '${NAMESPACE.atom}'.`);

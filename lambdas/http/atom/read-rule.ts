@@ -93,6 +93,9 @@ function readProperty(pair: ElementFields, list: string): [string, PropertyValue
   if (key === undefined || value === undefined) {
     throw argumentError(`A 'KeyValueOfstringanyType' in ${list} lacks its Key or its Value.`);
   }
+  if (value.children.length > 0) {
+    throw argumentError(`The Value of '${key.slice(0, 64)}' in ${list} must hold only text.`);
+  }
   return [key, readValue(typeOf(value), value.text)];
 }
 

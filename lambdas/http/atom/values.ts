@@ -1,5 +1,5 @@
 import { argumentError } from '../../../shared/domain/broker-error.ts';
-import { parseDuration } from '../../../shared/domain/duration.ts';
+import { parseTicks } from '../../../shared/domain/duration.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { isoDate, parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
@@ -25,8 +25,6 @@ const INTEGER_BITS = {
 const INTEGER = /^[+-]?\d{1,20}$/;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const TICKS_PER_MS = 10_000;
-const TICKS_MAX = 2n ** 63n - 1n;
 
 /**
  * Reads a typed value of a filter or an action, `<Value i:type="l28:int">5</Value>` (semantics G19), of any
@@ -47,7 +45,7 @@ function parseValue(type: string, text: string): PropertyValue | undefined {
     case 'anyURI':
       return { type: 'uri', value: text };
     case 'char':
-      return { type: 'char', value: text };
+      return [...text].length === 1 ? { type: 'char', value: text } : undefined;
     case 'guid':
       return GUID.test(trimmed.toLowerCase())
         ? { type: 'guid', value: trimmed.toLowerCase() }
@@ -60,14 +58,14 @@ function parseValue(type: string, text: string): PropertyValue | undefined {
     case 'unsignedLong':
       return parseLong('ulong', trimmed);
     case 'float':
-      return parseFloating('float', trimmed);
+      return parseFloating('float', trimmed, Math.fround);
     case 'double':
     case 'decimal':
-      return parseFloating('double', trimmed);
+      return parseLongText(trimmed) ?? parseFloating('double', trimmed, Number);
     case 'dateTime':
       return parseDateTime(trimmed);
     case 'duration':
-      return parseTicks(trimmed);
+      return parseTimeSpan(trimmed);
     default:
       return parseSmallInteger(type, trimmed);
   }
@@ -101,8 +99,29 @@ function parseInteger(type: keyof typeof INTEGER_BITS, text: string): bigint | u
   return fitting === value ? value : undefined;
 }
 
-function parseFloating(type: 'float' | 'double', text: string): PropertyValue | undefined {
-  if (DECIMAL.test(text)) return { type, value: Number(text) };
+/**
+ * An integer with more digits than a double has: `writeValue` wrote a long or ulong, for which it has no type.
+ * Undefined for the shortest text of a double, which is what clients write that have only doubles.
+ */
+function parseLongText(text: string): PropertyValue | undefined {
+  if (!INTEGER.test(text) || Number.isSafeInteger(Number(text))) return undefined;
+  if (BigInt(text.replace('+', '')) === BigInt(doubleDigits(text))) return undefined;
+  return parseLong('long', text) ?? parseLong('ulong', text);
+}
+
+/** The digits of the double that is nearest to an integer of at most 20 digits. */
+const doubleDigits = (text: string): string => String(Number(text));
+
+/** Parses a number that `round` makes one of the type; undefined for one beyond its range. */
+function parseFloating(
+  type: 'float' | 'double',
+  text: string,
+  round: (value: number) => number,
+): PropertyValue | undefined {
+  if (DECIMAL.test(text)) {
+    const value = round(Number(text));
+    return Number.isFinite(value) ? { type, value } : undefined;
+  }
   if (text === 'NaN') return { type, value: Number.NaN };
   if (text === 'INF') return { type, value: Infinity };
   return text === '-INF' ? { type, value: -Infinity } : undefined;
@@ -118,11 +137,9 @@ function parseDateTime(text: string): PropertyValue | undefined {
     : { type: 'dateTime', value, text };
 }
 
-function parseTicks(text: string): PropertyValue | undefined {
-  const negative = text.startsWith('-');
-  const ms = parseDuration(negative ? text.slice(1) : text, 'Value');
-  const ticks = ms === undefined ? TICKS_MAX : BigInt(ms * TICKS_PER_MS);
-  return { type: 'timeSpan', value: negative ? -ticks : ticks };
+function parseTimeSpan(text: string): PropertyValue | undefined {
+  const value = parseTicks(text);
+  return value === undefined ? undefined : { type: 'timeSpan', value };
 }
 
 /** The written form of a value: the local name of its type, and its text. */
@@ -134,7 +151,8 @@ export interface WrittenValue {
 /**
  * Writes a value as one of the five types that the official clients read (semantics G19): an unknown type
  * would make them fail on a complete list of rules. Other types become the nearest of the five and keep all
- * digits, so a client that sends a rule back may change the type of a value but never its number.
+ * digits, from which `readValue` makes the same number again, maybe of another type. Clients that parse a double
+ * themselves have its 15 to 17 digits only.
  */
 export function writeValue(value: PropertyValue): WrittenValue {
   switch (value.type) {

@@ -11,11 +11,10 @@ import type {
 } from '../../../shared/domain/entities/descriptions.ts';
 import { totalMegabytes } from '../../../shared/domain/entities/entity-settings.ts';
 import { isoDate } from '../format/date-text.ts';
+import type { AddressOf } from '../management/links.ts';
+import { totalCount } from '../management/total-count.ts';
 import { NAMESPACE } from './namespaces.ts';
 import { element, optional, type Xml } from './write-xml.ts';
-
-/** Converts the name of a destination to its absolute address in this namespace (semantics F1). */
-export type AddressOf = (name: string) => string;
 
 /**
  * Writes the description of an entity, the content of an entry. It has all settings and all runtime
@@ -178,13 +177,8 @@ function times({ entity, messages }: EntityReport): Elements {
   ];
 }
 
-/** The sum of the messages in all states (semantics #155, N21). */
 function messageCount(counts: MessageCounts): Xml {
-  const { active, deadLetter, scheduled, transfer, transferDeadLetter } = counts;
-  return element(
-    'MessageCount',
-    String(active + deadLetter + scheduled + transfer + transferDeadLetter),
-  );
+  return element('MessageCount', String(totalCount(counts)));
 }
 
 function countDetails(counts: MessageCounts): Xml {

@@ -1,6 +1,12 @@
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
-import type { Filter, Rule, RuleAction } from '../../../shared/filters/rule.ts';
+import {
+  FALSE_TEXT,
+  type Filter,
+  type Rule,
+  type RuleAction,
+  TRUE_TEXT,
+} from '../../../shared/filters/rule.ts';
 import { isoDate } from '../format/date-text.ts';
 import { NAMESPACE } from './namespaces.ts';
 import { writeValue } from './values.ts';
@@ -34,9 +40,9 @@ export function ruleElements({
 function writeFilter(filter: Filter): Xml {
   switch (filter.kind) {
     case 'true':
-      return element('Filter', expressionElements('1=1'), { 'i:type': 'TrueFilter' });
+      return element('Filter', expressionElements(TRUE_TEXT), { 'i:type': 'TrueFilter' });
     case 'false':
-      return element('Filter', expressionElements('1=0'), { 'i:type': 'FalseFilter' });
+      return element('Filter', expressionElements(FALSE_TEXT), { 'i:type': 'FalseFilter' });
     case 'sql':
       return element('Filter', sqlElements(filter.expression, filter.parameters), {
         'i:type': 'SqlFilter',

@@ -1,4 +1,4 @@
-import { isXmlCharacter } from './xml.ts';
+import { escapeAttribute, escapeText } from '../format/xml-text.ts';
 
 /** A fragment of XML, already escaped. It is a type of its own, so that unescaped text is not used as XML. */
 export interface Xml {
@@ -17,12 +17,12 @@ export function element(
   attributes: Attributes = {},
 ): Xml {
   const start = Object.entries(attributes).reduce(
-    (tag, [key, value]) => `${tag} ${key}="${escapeXml(value)}"`,
+    (tag, [key, value]) => `${tag} ${key}="${escapeAttribute(value)}"`,
     name,
   );
   const inner =
     typeof content === 'string'
-      ? escapeXml(content)
+      ? escapeText(content)
       : content.map((child) => child?.xml ?? '').join('');
   return { xml: inner === '' ? `<${start}/>` : `<${start}>${inner}</${name}>` };
 }
@@ -30,24 +30,4 @@ export function element(
 /** Writes an element with text; undefined where there is no text. */
 export function optional(name: string, text: string | undefined): Xml | undefined {
   return text === undefined ? undefined : element(name, text);
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-/**
- * Escapes text for elements and attributes. A carriage return becomes a reference, since parsers convert a
- * plain one to a line feed. Characters that XML 1.0 cannot represent become the replacement character.
- */
-export function escapeXml(text: string): string {
-  return Array.from(text, (character) => {
-    if (character === '\r') return '&#xD;';
-    if (!isXmlCharacter(character)) return '\ufffd';
-    return ESCAPES[character] ?? character;
-  }).join('');
 }

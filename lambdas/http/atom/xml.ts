@@ -1,6 +1,7 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { forbiddenInXml } from '../format/xml-text.ts';
 
 /** An element, identified by namespace, never by prefix: clients choose their own prefixes. */
 export interface XmlElement {
@@ -51,12 +52,32 @@ export function parseXml(bytes: Uint8Array): XmlElement {
   }
   const xml = decodeUtf8(bytes);
   if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
-  if (![...xml].every(isXmlCharacter)) throw badXml('it holds a character that XML forbids');
+  if (forbiddenInXml(xml) !== undefined) throw badXml('it holds a character that XML forbids');
+  // Parsing costs more for each element than for its characters.
+  requireAtMost('elements', startTags(xml));
   const validity = XMLValidator.validate(xml);
   if (validity !== true) throw badXml(invalidityOf(validity.err));
   const [root, ...others] = new ElementReader().read(parseOrdered(xml), OUTERMOST);
   if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
   return root;
+}
+
+/** Where the text ends in which a `<` begins no tag, by how that text begins. */
+const ENDS: Readonly<Record<string, string>> = { '<![CDATA[': ']]>', '<!--': '-->', '<?': '?>' };
+
+/** The number of start tags, read without parsing. */
+function startTags(xml: string): number {
+  let count = 0;
+  for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at + 1)) {
+    const [, end] = Object.entries(ENDS).find(([begin]) => xml.startsWith(begin, at)) ?? [];
+    if (end === undefined) {
+      if (xml[at + 1] !== '/') count++;
+      continue;
+    }
+    at = xml.indexOf(end, at);
+    if (at < 0) break;
+  }
+  return count;
 }
 
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
@@ -200,19 +221,12 @@ function decode(raw: string): string {
     const codePoint = Number.parseInt(decimal ?? hex ?? '', hex === undefined ? 10 : 16);
     if (!(codePoint <= 0x10ffff)) return badReference();
     const character = String.fromCodePoint(codePoint);
-    return isXmlCharacter(character) ? character : badReference();
+    return forbiddenInXml(character) === undefined ? character : badReference();
   });
 }
 
 function badReference(): never {
   throw badXml('it refers to an entity or a character that XML does not know');
-}
-
-/** Whether a character is allowed in XML 1.0 (production 2). */
-export function isXmlCharacter(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0x20) return code === 0x09 || code === 0x0a || code === 0x0d;
-  return code < 0xd800 || (code > 0xdfff && code !== 0xfffe && code !== 0xffff);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

@@ -79,19 +79,21 @@ class JsonCounter {
     if (mark === 'end' && this.#fields.length > 1) this.#fields.pop();
     if (mark === 'field') this.#addField();
     if (mark === 'begin' || mark === 'next') this.#values++;
-    if (this.#values > VALUES_MAX) throw this.#refusal(`more than ${VALUES_MAX} values`);
+    if (this.#values > VALUES_MAX) throw this.#tooMany(`more than ${VALUES_MAX} values`);
     if (this.#fields.length - 1 > DEPTH_MAX) {
-      throw this.#refusal(`values more than ${DEPTH_MAX} lists and objects deep`);
+      throw argumentError(
+        `${this.#what} holds values more than ${DEPTH_MAX} lists and objects deep.`,
+      );
     }
   }
 
   #addField(): void {
     const fields = (this.#fields.at(-1) ?? 0) + 1;
     this.#fields[this.#fields.length - 1] = fields;
-    if (fields > FIELDS_MAX) throw this.#refusal(`an object of more than ${FIELDS_MAX} fields`);
+    if (fields > FIELDS_MAX) throw this.#tooMany(`an object of more than ${FIELDS_MAX} fields`);
   }
 
-  #refusal(excess: string): BrokerError {
+  #tooMany(excess: string): BrokerError {
     return argumentError(`${this.#what} holds ${excess}. Send fewer in one request.`);
   }
 }

@@ -4,6 +4,7 @@ import { checkEntity } from '../../../shared/config/check-entity.ts';
 import { Faults } from '../../../shared/config/faults.ts';
 import { Fields, type Placed } from '../../../shared/config/fields.ts';
 import { type EntityKind, SETTINGS } from '../../../shared/config/setting-table.ts';
+import { SHORT_SPELLING } from '../../../shared/config/short-form.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import {
@@ -15,7 +16,7 @@ import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { correction, shown } from '../../../shared/domain/fault-words.ts';
 import { isJsonObject } from '../format/exact-json.ts';
 import { parseDescription, plainNumbers, requireNoFaults } from './description-body.ts';
-import { checkedRule, rawRule, requireName } from './read-rule.ts';
+import { checkedRule, rawRule, requireAgreement } from './read-rule.ts';
 
 /** The members that only an answer has, by kind. A request may repeat them, so that what was read can be sent back. */
 export const READ_ONLY: Readonly<Record<EntityKind, readonly string[]>> = (() => {
@@ -38,8 +39,6 @@ export const READ_ONLY: Readonly<Record<EntityKind, readonly string[]>> = (() =>
     subscription: [...common, 'topicName', 'subscriptionName'],
   };
 })();
-
-const SPELLING = { spell: (name: string) => name, rightsName: 'accessRights' } as const;
 
 /**
  * Reads the settings of the entity at `path` from JSON (semantics G26). Missing settings are left out, which means
@@ -65,7 +64,7 @@ export function readEntity(body: Uint8Array, path: string, tier: Tier): EntitySe
 function kindOf(fields: Fields, { subscription }: EntityPath): EntityKind | undefined {
   const given = fields.get('kind');
   if (subscription !== undefined) {
-    requireName(fields, 'kind', 'subscription', 'the path is that of one');
+    requireAgreement(fields, 'kind', 'subscription', 'the path is that of one');
     return 'subscription';
   }
   if (given === 'queue' || given === 'topic') return given;
@@ -89,10 +88,10 @@ function settingsOf(
   fields.requireKnown(['kind', 'name', ...known, ...READ_ONLY[kind]], (name) =>
     adviceOn(kind, name),
   );
-  requireName(fields, 'name', at.name, 'the path says');
+  requireAgreement(fields, 'name', at.name, 'the path says');
   if (at.subscription !== undefined) {
-    requireName(fields, 'topicName', at.subscription.topic, 'the path says');
-    requireName(fields, 'subscriptionName', at.subscription.name, 'the path says');
+    requireAgreement(fields, 'topicName', at.subscription.topic, 'the path says');
+    requireAgreement(fields, 'subscriptionName', at.subscription.name, 'the path says');
   }
   // Other empty texts remove what was set; there is always a status.
   if (fields.get('status') === '') {
@@ -105,14 +104,14 @@ function settingsOf(
   }
   // Management checks the path, and an entity that exists may have a name that a new one may not.
   const raw = { kind, at: '', nameAt: '', name: 'x', settings };
-  const checked = checkEntity(raw, SPELLING, faults, { tier });
+  const checked = checkEntity(raw, SHORT_SPELLING, faults, { tier });
   if (checked === undefined) return undefined;
-  requireForwardingElsewhere(checked, at, faults);
+  refuseOwnName(checked, at, faults);
   return checked.settings;
 }
 
 /** The service refuses the entity itself as its own destination by name, but not by address (semantics #126). */
-function requireForwardingElsewhere(
+function refuseOwnName(
   { settings, addressed }: NonNullable<ReturnType<typeof checkEntity>>,
   at: EntityPath,
   faults: Faults,
@@ -136,7 +135,7 @@ function adviceOn(kind: EntityKind, name: string): string {
     Object.hasOwn(table, name) ? [other] : [],
   );
   if (others.length === 0) {
-    return `There is no such member: ${correction(name, Object.keys(SETTINGS[kind]))}.`;
+    return `There is no such property: ${correction(name, Object.keys(SETTINGS[kind]))}.`;
   }
   return `It is a setting of a ${others.join(' or ')}, not of a ${kind}: remove it.`;
 }

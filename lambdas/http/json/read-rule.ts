@@ -1,5 +1,5 @@
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
-import { checkRule, FALSE_TEXT, TRUE_TEXT } from '../../../shared/config/check-entity.ts';
+import { checkRule } from '../../../shared/config/check-entity.ts';
 import { Faults } from '../../../shared/config/faults.ts';
 import { Fields } from '../../../shared/config/fields.ts';
 import type { RawRule } from '../../../shared/config/raw-entity.ts';
@@ -8,7 +8,7 @@ import type { ValueReader } from '../../../shared/config/rule-values.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import { shown } from '../../../shared/domain/fault-words.ts';
-import type { Filter } from '../../../shared/filters/rule.ts';
+import { FALSE_TEXT, type Filter, TRUE_TEXT } from '../../../shared/filters/rule.ts';
 import { isExactNumber, isJsonObject, plainNumber } from '../format/exact-json.ts';
 import { type JsonObject, parseDescription, requireNoFaults } from './description-body.ts';
 import { RuleValue } from './rule-values.ts';
@@ -27,7 +27,7 @@ export function readRule(body: Uint8Array, name: string): RuleInput {
   const json = parseDescription(body);
   const faults = new Faults();
   const fields = Fields.of(json, '', faults);
-  if (fields !== undefined) requireName(fields, 'name', name, 'the path says');
+  if (fields !== undefined) requireAgreement(fields, 'name', name, 'the path says');
   // The path's name was checked, and one that creations may not take can still be updated.
   const raw = fields && rawRule(json, '', DEFAULT_RULE_NAME, fields);
   const rule = raw && checkedRule(raw, json, faults);
@@ -37,13 +37,18 @@ export function readRule(body: Uint8Array, name: string): RuleInput {
 }
 
 /** Notes a fault where a member names another entity or rule than `wanted`, in any case of letters. */
-export function requireName(fields: Fields, member: string, wanted: string, why: string): void {
+export function requireAgreement(
+  fields: Fields,
+  member: string,
+  wanted: string,
+  why: string,
+): void {
   const given = fields.get(member);
   if (given === undefined) return;
   if (typeof given === 'string' && given.toLowerCase() === wanted.toLowerCase()) return;
   fields.faults.add(
     fields.pathOf(member),
-    `It must be ${shown(wanted)}, as ${why}, not ${shown(given)}.`,
+    `It must be ${shown(wanted)}, as ${why}, not ${shown(plainNumber(given))}.`,
   );
 }
 

@@ -6,9 +6,8 @@ import type { AuthorizationRule } from '../../../shared/domain/entities/descript
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import { totalMegabytes } from '../../../shared/domain/entities/entity-settings.ts';
 import { isoDate } from '../format/date-text.ts';
-
-/** Converts the name of a destination to its absolute address in this namespace (semantics F1). */
-export type AddressOf = (name: string) => string;
+import type { AddressOf } from '../management/links.ts';
+import { totalCount } from '../management/total-count.ts';
 
 /**
  * The JSON of an entity: its settings by the names of the official administration client, its counts and times
@@ -64,25 +63,16 @@ function policyJson({ keyName, rights, primaryKey, secondaryKey }: Authorization
   return { keyName, accessRights: rights, primaryKey, secondaryKey };
 }
 
-function counts({
-  active,
-  deadLetter,
-  scheduled,
-  transfer,
-  transferDeadLetter,
-  isEstimate,
-  size,
-}: MessageCounts) {
+function counts(messages: MessageCounts) {
   return {
-    activeMessageCount: active,
-    deadLetterMessageCount: deadLetter,
-    scheduledMessageCount: scheduled,
-    transferMessageCount: transfer,
-    transferDeadLetterMessageCount: transferDeadLetter,
-    // The sum of the messages in all states (semantics #155, N21).
-    totalMessageCount: active + deadLetter + scheduled + transfer + transferDeadLetter,
-    countsAreEstimates: isEstimate,
-    sizeInBytes: size,
+    activeMessageCount: messages.active,
+    deadLetterMessageCount: messages.deadLetter,
+    scheduledMessageCount: messages.scheduled,
+    transferMessageCount: messages.transfer,
+    transferDeadLetterMessageCount: messages.transferDeadLetter,
+    totalMessageCount: totalCount(messages),
+    countsAreEstimates: messages.isEstimate,
+    sizeInBytes: messages.size,
   };
 }
 

@@ -1,6 +1,11 @@
 import type { StoredRule } from '../../../shared/broker/ports/management.ts';
-import { FALSE_TEXT, TRUE_TEXT } from '../../../shared/config/check-entity.ts';
-import type { CorrelationFilter, Filter, RuleAction } from '../../../shared/filters/rule.ts';
+import {
+  type CorrelationFilter,
+  FALSE_TEXT,
+  type Filter,
+  type RuleAction,
+  TRUE_TEXT,
+} from '../../../shared/filters/rule.ts';
 import { isoDate } from '../format/date-text.ts';
 import { printRuleValues } from './rule-values.ts';
 

@@ -54,6 +54,9 @@ export class ResourceLinks {
  */
 const DEFAULT_API_VERSION = '2021-05';
 
+/** Converts the name of a destination to its absolute address in this namespace (semantics F1). */
+export type AddressOf = (name: string) => string;
+
 /** A page of a list: `top` entries after the first `skip`. */
 export interface PageRange {
   readonly skip: number;

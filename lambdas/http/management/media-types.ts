@@ -21,6 +21,21 @@ export function answersJson(request: Request): boolean {
   return json === xml ? request.method === 'PUT' && hasJsonBody(request) : json > xml;
 }
 
+/**
+ * Whether to refuse a request in JSON (semantics H5, G25): `Accept` names `application/json`, and no type of XML that
+ * it prefers. Where it prefers neither of both, an error of management has the form that the answer would have, and
+ * one of an operation on messages, which has XML otherwise, that of the type that is named first.
+ */
+export function failsInJson(request: Request, isOnMessages: boolean): boolean {
+  const ranges = mediaRanges(request.headers.get('accept') ?? '');
+  const json = qualityOf(ranges, JSON_TYPES) ?? 0;
+  const xml = qualityOf(ranges, XML_TYPES) ?? 0;
+  if (json !== xml) return json > xml;
+  if (!isOnMessages) return answersJson(request);
+  const first = ranges.find(({ type }) => JSON_TYPES.includes(type) || XML_TYPES.includes(type));
+  return json > 0 && first !== undefined && JSON_TYPES.includes(first.type);
+}
+
 interface MediaRange {
   readonly type: string;
   /** 0 to 1; 0 = not acceptable. */

@@ -64,6 +64,12 @@ const query = (
   description: string,
 ): Fragment => ({ name, in: 'query', description, schema, example });
 
+/** A header with a token for a destination of forwarding. */
+function supplementary(name: string, setting: string): Fragment {
+  const description = `A token with Manage on the destination of ${setting}, if that of the request is none.`;
+  return { name, in: 'header', description, schema: text, example: 'SharedAccessSignature sr=…' };
+}
+
 /** The session lock of all examples. */
 export const EXAMPLE_SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
 
@@ -172,6 +178,17 @@ export const PARAMETERS = {
     schema: { type: 'string' },
     example: '*',
   },
+  supplementaryAuthorization: supplementary('ServiceBusSupplementaryAuthorization', 'forwardTo'),
+  dlqSupplementaryAuthorization: supplementary(
+    'ServiceBusDlqSupplementaryAuthorization',
+    'forwardDeadLetteredMessagesTo',
+  ),
+  apiVersion: query(
+    'api-version',
+    text,
+    '2021-05',
+    'Any version, or none. Up to 2016-07, the answer to a PUT in ATOM repeats the SizeInBytes that it was sent.',
+  ),
 } as const satisfies Readonly<Record<string, Fragment>>;
 /** The name of a parameter in `PARAMETERS`. */
 export type ParameterName = keyof typeof PARAMETERS;

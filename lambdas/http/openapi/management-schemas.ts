@@ -12,10 +12,27 @@ import { ref, type Schema, text } from './schema-parts.ts';
 
 const count = { type: 'integer', minimum: 0 } as const;
 
+/** A member of a request that may be null, which counts as absent. */
+const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] });
+const allOrNull = (schemas: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, orNull(schema)]));
+
 const duration = {
   ...text,
   description: 'ISO 8601. Unlimited ones are left out; a request may also write them.',
   pattern: '^P(?!$)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$',
+};
+/** The other form of a duration in a request. */
+const parts = {
+  type: 'object',
+  properties: Object.fromEntries(
+    ['days', 'hours', 'minutes', 'seconds', 'milliseconds'].map((name) => [
+      name,
+      { type: 'number', minimum: 0 },
+    ]),
+  ),
+  minProperties: 1,
+  additionalProperties: false,
 };
 const FORMS: Readonly<Record<SettingForm, Schema>> = {
   duration,
@@ -52,21 +69,31 @@ function settings(kind: EntityKind): Readonly<Record<string, Schema>> {
   return { ...Object.fromEntries(members), status: { enum: STATUSES[kind] } };
 }
 
+/** The settings of a request, each of which may be null. */
+function requestSettings(kind: EntityKind): Readonly<Record<string, Schema>> {
+  const members = Object.entries(settings(kind)).map(([name, schema]) => [
+    name,
+    orNull(schema === duration ? { anyOf: [duration, parts] } : schema),
+  ]);
+  return Object.fromEntries(members);
+}
+
 /** The body of a PUT. Members that only answers have are ignored there, whatever they say. */
 function request(kind: EntityKind): Schema {
   const ignored = Object.fromEntries(READ_ONLY[kind].map((name) => [name, {}]));
   return {
     type: 'object',
-    description: 'A missing member, or null, means its default. The path must agree with the name.',
+    description:
+      'A missing setting, or null, means its default. The path must agree with the names.',
     properties: {
-      kind: { const: kind },
-      name: text,
-      ...settings(kind),
+      kind: kind === 'subscription' ? orNull({ const: kind }) : { const: kind },
+      name: orNull(text),
+      ...requestSettings(kind),
       ...ignored,
       ...(kind === 'subscription' && {
-        topicName: text,
-        subscriptionName: text,
-        defaultRule: { type: 'object', properties: { name: text, ...ruleMembers } },
+        topicName: orNull(text),
+        subscriptionName: orNull(text),
+        defaultRule: orNull(ruleRequest(ruleName, 'The first rule; an update only checks it.')),
       }),
     },
     required: kind === 'subscription' ? [] : ['kind'],
@@ -80,33 +107,71 @@ const expression = {
     { ...text, minLength: 1 },
     {
       type: 'object',
-      properties: { expression: { ...text, minLength: 1 }, parameters: values },
+      properties: {
+        expression: { ...text, minLength: 1 },
+        parameters: orNull({ ...values, propertyNames: { minLength: 1 } }),
+      },
       required: ['expression'],
       additionalProperties: false,
     },
   ],
 };
-const condition = text;
-const ruleMembers = {
-  sql: { ...expression, description: '"1=1" matches every message, "1=0" none.' },
-  correlation: {
-    type: 'object',
-    properties: {
-      contentType: condition,
-      correlationId: condition,
-      messageId: condition,
-      replyTo: condition,
-      replyToSessionId: condition,
-      sessionId: condition,
-      subject: condition,
-      to: condition,
-      properties: values,
-    },
-    minProperties: 1,
-    additionalProperties: false,
+const sql = { ...expression, description: '"1=1" matches every message, "1=0" none.' };
+
+/** The conditions of a correlation filter, apart from properties. */
+const CONDITIONS = [
+  'contentType',
+  'correlationId',
+  'messageId',
+  'replyTo',
+  'replyToSessionId',
+  'sessionId',
+  'subject',
+  'to',
+];
+const correlation = {
+  type: 'object',
+  description: 'At least one condition; an empty text is none.',
+  properties: {
+    ...allOrNull(Object.fromEntries(CONDITIONS.map((name) => [name, text]))),
+    properties: orNull({ ...values, propertyNames: { minLength: 1 } }),
   },
-  action: expression,
-} as const;
+  anyOf: [
+    ...CONDITIONS.map((name) => ({
+      properties: { [name]: { ...text, minLength: 1 } },
+      required: [name],
+    })),
+    {
+      properties: { properties: { type: 'object', minProperties: 1 } },
+      required: ['properties'],
+    },
+  ],
+  additionalProperties: false,
+};
+const ruleMembers = { sql, correlation, action: expression } as const;
+
+/** The names that a new rule may have. */
+const ruleName = {
+  ...text,
+  pattern: '^(?!\\.\\.?$)(?:[\\w.-]{1,50}|\\$[Dd][Ee][Ff][Aa][Uu][Ll][Tt])$',
+};
+
+function ruleRequest(name: Schema, description: string): Schema {
+  return {
+    type: 'object',
+    description: `A rule has one filter, sql or correlation; without one it matches every message. ${description}`,
+    properties: {
+      name: orNull(name),
+      ...allOrNull(ruleMembers),
+      ...Object.fromEntries(RULE_READ_ONLY.map((one) => [one, {}])),
+    },
+    not: {
+      properties: { sql: { not: { type: 'null' } }, correlation: { not: { type: 'null' } } },
+      required: ['sql', 'correlation'],
+    },
+    additionalProperties: false,
+  };
+}
 
 const READ: Readonly<Record<string, Schema>> = {
   countsAreEstimates: { type: 'boolean' },
@@ -147,6 +212,9 @@ function pageOf(list: string, item: string): Schema {
   };
 }
 
+/** The Base64 of 32 bytes. */
+const key = { ...text, pattern: '^[!-~]{44}$' };
+
 /** The schemas by name. */
 export const MANAGEMENT_SCHEMAS = {
   AuthorizationRule: {
@@ -155,9 +223,9 @@ export const MANAGEMENT_SCHEMAS = {
     properties: {
       keyName: { ...text, minLength: 1, maxLength: 256 },
       accessRights: { type: 'array', items: { enum: ['Manage', 'Send', 'Listen'] }, minItems: 1 },
-      primaryKey: text,
-      secondaryKey: text,
-      claimType: { const: 'SharedAccessKey' },
+      primaryKey: orNull(key),
+      secondaryKey: orNull(key),
+      claimType: orNull({ const: 'SharedAccessKey' }),
     },
     required: ['keyName', 'accessRights'],
     additionalProperties: false,
@@ -194,17 +262,7 @@ export const MANAGEMENT_SCHEMAS = {
       },
     ],
   },
-  RuleRequest: {
-    type: 'object',
-    description: 'A rule has one filter, sql or correlation; without one it matches every message.',
-    properties: {
-      name: text,
-      ...ruleMembers,
-      ...Object.fromEntries(RULE_READ_ONLY.map((name) => [name, {}])),
-    },
-    not: { required: ['sql', 'correlation'] },
-    additionalProperties: false,
-  },
+  RuleRequest: ruleRequest(text, 'The path must agree with the name.'),
   Rule: {
     type: 'object',
     properties: { name: text, ...ruleMembers, createdAt: text, modifiedAt: text },

@@ -1,18 +1,4 @@
-import type { EntityReport } from '../../../shared/broker/management/management.ts';
-import type { StoredRule } from '../../../shared/broker/ports/management.ts';
-import {
-  type EntityDescription,
-  QUEUE_DEFAULTS,
-  SUBSCRIPTION_DEFAULTS,
-  TOPIC_DEFAULTS,
-} from '../../../shared/domain/entities/descriptions.ts';
 import { type EntryOptions, entryDocument, feedDocument, innerEntry } from '../atom/entry.ts';
-import { NAMESPACE } from '../atom/namespaces.ts';
-import { descriptionElement, writeEntity } from '../atom/write-entity.ts';
-import { writeRule } from '../atom/write-rule.ts';
-import { element } from '../atom/write-xml.ts';
-import { entityJson } from '../json/write-entity.ts';
-import { printRule } from '../json/write-rule.ts';
 import {
   answer,
   content,
@@ -20,9 +6,11 @@ import {
   header,
   json,
   type OperationDetails,
+  type ParameterName,
   type RefusalStatus,
   requestBody,
 } from './components.ts';
+import { AT, EXAMPLES, JSON_EXAMPLES, JSON_REQUESTS, REQUESTS } from './management-examples.ts';
 import type { Schema } from './schema-parts.ts';
 import { schemaNamed } from './schemas.ts';
 
@@ -31,109 +19,6 @@ import { schemaNamed } from './schemas.ts';
 const ENTRY = 'application/atom+xml;type=entry;charset=utf-8';
 const FEED = 'application/atom+xml;type=feed;charset=utf-8';
 const XML = { type: 'string' } as const;
-const AT = Date.UTC(2026, 0, 15, 12);
-
-const REQUESTS = {
-  queue: entry(
-    'QueueDescription',
-    '<LockDuration>PT1M</LockDuration><MaxDeliveryCount>10</MaxDeliveryCount>',
-  ),
-  topic: entry('TopicDescription', '<DefaultMessageTimeToLive>P14D</DefaultMessageTimeToLive>'),
-  subscription: entry(
-    'SubscriptionDescription',
-    '<DeadLetteringOnMessageExpiration>true</DeadLetteringOnMessageExpiration>',
-  ),
-  rule: entry(
-    'RuleDescription',
-    '<Filter i:type="SqlFilter"><SqlExpression>Quantity &gt; 100</SqlExpression></Filter>',
-  ),
-} as const;
-
-function entry(description: string, inner: string): string {
-  return `<entry xmlns="${NAMESPACE.atom}"><content type="application/xml"><${description} xmlns="${NAMESPACE.description}" xmlns:i="${NAMESPACE.instance}">${inner}</${description}></content></entry>`;
-}
-
-function exampleEntry(path: string, description: EntryOptions['content']): EntryOptions {
-  return {
-    id: `http://localhost:5300/${path}?api-version=2021-05`,
-    title: path.replace(/^.*\/(?:Subscriptions|Rules)\//, ''),
-    author: 'dynabus',
-    publishedAt: AT,
-    updatedAt: AT,
-    content: description,
-  };
-}
-
-function exampleReport(name: string, description: EntityDescription): EntityReport {
-  const messages = {
-    size: 0,
-    active: 0,
-    deadLetter: 0,
-    scheduled: 0,
-    transfer: 0,
-    transferDeadLetter: 0,
-    isEstimate: false,
-  };
-  const entity = {
-    id: '',
-    key: name.toLowerCase(),
-    name,
-    epoch: 0,
-    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
-    createdAt: AT,
-    updatedAt: AT,
-    description,
-  };
-  return { entity, messages, subscriptions: 0 };
-}
-
-function exampleEntity(name: string, description: EntityDescription): EntryOptions {
-  return exampleEntry(
-    name,
-    writeEntity(exampleReport(name, description), (to) => to),
-  );
-}
-
-const exampleJson = (name: string, description: EntityDescription) =>
-  entityJson(exampleReport(name, description), (to) => to);
-
-const RULE: StoredRule = {
-  rule: {
-    name: 'large',
-    filter: { kind: 'sql', expression: 'Quantity > 100', parameters: {} },
-    createdAt: AT,
-  },
-  version: 0,
-  updatedAt: AT,
-};
-
-const EXAMPLES = {
-  queue: exampleEntity('orders', QUEUE_DEFAULTS),
-  topic: exampleEntity('events', TOPIC_DEFAULTS),
-  subscription: exampleEntity('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
-  rule: exampleEntry('events/Subscriptions/billing/Rules/large', writeRule(RULE.rule)),
-  namespace: exampleEntry(
-    '$namespaceinfo',
-    descriptionElement('NamespaceInfo', [element('Name', 'dynabus')]),
-  ),
-} as const;
-
-const JSON_EXAMPLES = {
-  queue: exampleJson('orders', QUEUE_DEFAULTS),
-  topic: exampleJson('events', TOPIC_DEFAULTS),
-  subscription: exampleJson('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
-  rule: JSON.parse(printRule(RULE)) as unknown,
-} as const;
-
-const JSON_REQUESTS = {
-  queue: { kind: 'queue', lockDuration: 'PT1M', maxDeliveryCount: 10, requiresSession: false },
-  topic: { kind: 'topic', defaultMessageTimeToLive: 'P14D', userMetadata: 'all events' },
-  subscription: { deadLetteringOnMessageExpiration: true, status: 'Active', forwardTo: 'orders' },
-  rules: [
-    { sql: { expression: 'Quantity > 100' }, action: 'SET Size = 1' },
-    { correlation: { subject: 'created', properties: { Tier: 'gold' } } },
-  ],
-} as const;
 
 const etag = { ETag: header('The version of the entity or rule, for If-Match.', '"5f0dcd6a.0"') };
 const { rule: ruleExample, ...entityExamples } = JSON_EXAMPLES;
@@ -160,9 +45,9 @@ function named(
   return { [type]: { schema, examples: Object.fromEntries(values) } };
 }
 
-const ANY: readonly RefusalStatus[] = [400, 401, 500, 503, 504];
+const ANY: readonly RefusalStatus[] = [400, 401, 403, 500, 503, 504];
 const ADDRESSING: readonly RefusalStatus[] = [...ANY, 404];
-const CHANGING: readonly RefusalStatus[] = [...ADDRESSING, 403, 409, 412];
+const CHANGING: readonly RefusalStatus[] = [...ADDRESSING, 409, 412];
 
 function list(
   title: string,
@@ -175,7 +60,7 @@ function list(
   const feed = feedDocument({ title, self, updatedAt: AT, entries: [innerEntry(listed)] });
   return {
     description: 'If there are further entries, there is a link `next`.',
-    parameters: ['skip', 'top'],
+    parameters: ['skip', 'top', 'apiVersion'],
     answers: { 200: answer('A page of the list.', { ...content(FEED, XML, [feed]), ...shown }) },
     refusals,
   };
@@ -185,10 +70,15 @@ function list(
 const entities = (kind: keyof typeof entityExamples): Fragment =>
   json('Entities', { entities: [JSON_EXAMPLES[kind]] });
 
-function put(description: string, requests: Fragment, entryContent: Fragment): OperationDetails {
+function put(
+  description: string,
+  requests: Fragment,
+  entryContent: Fragment,
+  ...parameters: readonly ParameterName[]
+): OperationDetails {
   return {
     description,
-    parameters: ['ifMatch'],
+    parameters: ['ifMatch', ...parameters, 'apiVersion'],
     body: requestBody(requests),
     answers: {
       200: answer('Replaced. Every omitted setting has its default again.', entryContent, etag),
@@ -200,13 +90,14 @@ function put(description: string, requests: Fragment, entryContent: Fragment): O
 
 function get(entryContent: Fragment): OperationDetails {
   return {
+    parameters: ['apiVersion'],
     answers: { 200: answer('The entity or rule.', entryContent, etag) },
     refusals: ADDRESSING,
   };
 }
 
 const remove: OperationDetails = {
-  parameters: ['ifMatch'],
+  parameters: ['ifMatch', 'apiVersion'],
   answers: { 200: answer('Deleted.') },
   refusals: CHANGING,
 };
@@ -216,7 +107,7 @@ export const MANAGEMENT_OPERATIONS = {
   listEverything: {
     description:
       'Each topic is followed by its subscriptions, each subscription has its rules. `next` is the URL of the next page.',
-    parameters: ['after', 'top'],
+    parameters: ['after', 'top', 'apiVersion'],
     answers: {
       200: answer(
         'A page of entities.',
@@ -232,6 +123,7 @@ export const MANAGEMENT_OPERATIONS = {
     refusals: ANY,
   },
   discover: {
+    parameters: ['apiVersion'],
     answers: {
       200: answer(
         'An empty feed.',
@@ -248,6 +140,7 @@ export const MANAGEMENT_OPERATIONS = {
     refusals: [500],
   },
   namespaceInfo: {
+    parameters: ['apiVersion'],
     answers: {
       200: answer('The namespace.', {
         ...content(ENTRY, XML, [entryDocument(EXAMPLES.namespace)]),
@@ -288,6 +181,8 @@ export const MANAGEMENT_OPERATIONS = {
       }),
     },
     oneEntity,
+    'supplementaryAuthorization',
+    'dlqSupplementaryAuthorization',
   ),
   deleteEntity: remove,
   getRule: get(oneRule),

@@ -1,10 +1,10 @@
 import type { Context, ErrorHandler } from 'hono';
-import { accepts } from 'hono/accepts';
 import { reportFault } from '../../../shared/app/report-fault.ts';
 import { BrokerError, type BrokerErrorCode } from '../../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
+import { escapeText } from '../format/xml-text.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
+import { failsInJson } from '../management/media-types.ts';
 import { subQueueHint } from './url-path.ts';
 
 /** The two REST interfaces of the vendor, which map a missing entity to different statuses. */
@@ -222,21 +222,15 @@ function jsonBody(failure: Failure, trackingId: string, timestamp: string): stri
 }
 
 function xmlBody(status: number, detail: string): string {
-  return `<Error><Code>${status}</Code><Detail>${escapeXml(detail)}</Detail></Error>`;
-}
-
-/** Escapes text, and replaces characters that XML 1.0 cannot represent, such as most control characters. */
-function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replace(/[&<>]/g, (char) => (char === '&' ? '&amp;' : char === '<' ? '&lt;' : '&gt;'));
+  return `<Error><Code>${status}</Code><Detail>${escapeText(detail)}</Detail></Error>`;
 }
 
 /** Whether the error is JSON: where the client prefers it, and on our own operations, which use JSON (semantics H5). */
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
-  if (/\/\$[^/]+$/.test(path) && /\/(?:messages|sessions)\//.test(path)) return true;
-  if (/^\/\$transactions\/?$/i.test(path)) return true;
+  const isOnMessages = /\/(?:messages|sessions)\//.test(`${path}/`);
+  if (isOnMessages && /\/\$[^/]+$/.test(path)) return true;
+  if (/^\/\$(?:transactions|entities)\/?$/i.test(path)) return true;
   if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
   if (path.endsWith('/messages/head')) {
     const type = c.req.header('content-type');
@@ -244,14 +238,7 @@ function wantsJson(c: Context): boolean {
       return true;
     }
   }
-  // Unauthenticated clients get errors too, and parsing a long Accept header takes milliseconds.
-  if ((c.req.header('accept') ?? '').length > BUDGETS.request.acceptLength) return false;
-  const preferred = accepts(c, {
-    header: 'Accept',
-    supports: ['application/json', 'application/xml', 'application/atom+xml', 'text/xml'],
-    default: 'application/xml',
-  });
-  return preferred === 'application/json';
+  return failsInJson(c.req.raw, isOnMessages);
 }
 
 /** The entity in the tracking text: the path before `/messages` or `/sessions`, spelled as in the request. */

@@ -3,10 +3,12 @@ import { withoutFinalSlashes } from '../../../shared/auth/sas-token-text.ts';
 import { assert } from '../../../shared/domain/assert.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { requireUnreservedEntityName } from '../../../shared/domain/entities/reserved-names.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
+import { MANAGEMENT_ROUTES } from './management-routes.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
 import { pathFault } from './url-path.ts';
 
@@ -100,29 +102,79 @@ const KNOWN_PATHS = ROUTES.filter(({ kind }) => kind !== 'management').map(({ me
 
 /** The methods that the table has for a path; empty for an unknown path. */
 function methodsAt(path: string): readonly string[] {
-  return KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  const methods = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(
+    ({ method }) => method,
+  );
+  return methods.length > 0 ? methods : managementMethodsAt(path);
+}
+
+const MANAGEMENT_PATHS = MANAGEMENT_ROUTES.map(({ method, path }) => ({
+  method,
+  path,
+  pattern: pathPattern(path),
+}));
+
+/** The methods that management has for a path: those of the list, view or rule there, or else of the entity. */
+function managementMethodsAt(path: string): readonly string[] {
+  const methods = listMethodsAt(path);
+  return methods.length === 0 && mayNameEntity(path) ? methodsOf(ENTITY_PATH) : methods;
+}
+
+const ENTITY_PATH = '/{entity}';
+
+/** The methods of the list, view or rule at a path; empty for any other path. */
+function listMethodsAt(path: string): readonly string[] {
+  const row = MANAGEMENT_PATHS.find(({ pattern }) => pattern.test(decoded(path)));
+  return row === undefined || row.path === ENTITY_PATH ? [] : methodsOf(row.path);
+}
+
+const methodsOf = (template: string): readonly string[] =>
+  MANAGEMENT_PATHS.filter(({ path }) => path === template).map(({ method }) => method);
+
+/** Whether a new entity may have this path. */
+function mayNameEntity(path: string): boolean {
+  try {
+    const { name, subQueue, subscription } = parseEntityPath(decodeURIComponent(path));
+    requireUnreservedEntityName(subscription?.topic ?? name);
+    return subQueue === 'main';
+  } catch {
+    return false;
+  }
+}
+
+/** The path without its escapes, where they are valid. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /**
- * Middleware that answers 405 for a wrong method on a path with a reserved end. Without it the management
- * routes, which take every path for an entity, would refuse the name.
+ * Middleware that answers 405 for a wrong method on a path with a reserved end, and on the path of a list or a view.
+ * Without it the management routes, which take every path for an entity, would refuse the name.
  */
 export function refuseWrongMethods(dependencies: HttpDependencies): MiddlewareHandler {
   return async (c, next) => {
-    const end = reservedEnd(c.req.path);
-    if (end === undefined) return next();
-    const known = KNOWN_PATHS.filter((route) => route.end === end);
-    const methods: readonly string[] = known.map(({ method }) => method);
+    const methods = methodsOfOthers(c.req.path);
     const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
     const isAllowed = methods.length === 0 || methods.includes(method);
     return isAllowed ? next() : unknownRouteResponse(c, dependencies, methods);
   };
 }
 
+/** The methods of a path that cannot name an entity; empty for any other path. */
+function methodsOfOthers(path: string): readonly string[] {
+  const end = reservedEnd(path);
+  const known = KNOWN_PATHS.filter((route) => end !== undefined && route.end === end);
+  return known.length > 0 ? known.map(({ method }) => method) : listMethodsAt(path);
+}
+
 function pathPattern(template: string): RegExp {
   const source = template
     .replaceAll(/[$.]/g, '\\$&')
-    .replaceAll('{entity}', '.+')
+    .replaceAll(/\{(?:entity|topic)\}/g, '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${source}$`, 'i');
 }

@@ -22,8 +22,14 @@ export function destinationName(destination: string, field: string): string | un
   if (text === '') return undefined;
   const address = ADDRESS.exec(text);
   const path = address === null ? text : (address[1] ?? '');
+  const name = trimSlashes(decoded(path, field));
+  if (name === '') throw argumentError(`The value '${text.slice(0, 64)}' of ${field} has no name.`);
+  return name;
+}
+
+function decoded(path: string, field: string): string {
   try {
-    return trimSlashes(decodeURIComponent(path));
+    return decodeURIComponent(path);
   } catch {
     throw argumentError(
       `The value '${path.slice(0, 64)}' of ${field} is not percent-encoded UTF-8.`,

@@ -4,9 +4,14 @@ import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
  * Throws ArgumentError for application properties that are too long, each or together (semantics M8).
- * `systemBytes` = the size of the message's system properties, which counts as well.
+ * `systemBytes` = the size of the message's system properties, which counts as well. `what` = how the sentence about
+ * all of them begins.
  */
-export function requirePropertiesFit(properties: Properties, systemBytes = 0): void {
+export function requirePropertiesFit(
+  properties: Properties,
+  systemBytes = 0,
+  what = 'The properties of the message are',
+): void {
   let total = systemBytes;
   for (const [name, value] of Object.entries(properties)) {
     const bytes = valueBytes(value);
@@ -16,7 +21,7 @@ export function requirePropertiesFit(properties: Properties, systemBytes = 0): v
     total += utf8Bytes(name) + bytes;
   }
   if (total > LIMITS.propertiesBytes) {
-    throw tooLong('The properties of the message are', total, LIMITS.propertiesBytes);
+    throw tooLong(what, total, LIMITS.propertiesBytes);
   }
 }
 

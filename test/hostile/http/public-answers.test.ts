@@ -46,7 +46,7 @@ test('row 26: a connection is authorized by its first token with a valid signatu
     requestText('POST /nothing', HONEST, 'x'),
   ];
   const { statuses } = await rawHttp(port, unauthorized);
-  assert.deepEqual(statuses, [200, 200, 200, 200, 401, 404]);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 401, 405]);
   assert.equal(authorized(), 0);
   // An error response authorizes the connection as well.
   for (const path of ['q', 'missing']) {

@@ -18,7 +18,7 @@ const parse = (xml: string) => parseXml(new TextEncoder().encode(xml));
 
 test('row 10: thousands of declared namespaces over thousands of elements are refused', async () => {
   const { call } = startAtom();
-  const body = `<r${declarations(4000)}>${times(12_000, () => '<a/>')}</r>`;
+  const body = `<r${declarations(4000)}>${times(4900, () => '<a/>')}</r>`;
   assert.ok(body.length < LIMITS.bytes);
   const { status, text } = await call('PUT', '/q', { body });
   assert.equal(status, 400);

@@ -254,7 +254,7 @@ test('rights, If-Match, conflicts and missing entities are the same in JSON, wit
       /can't be changed/,
       await putJson(broker, 'q', { ...body, requiresSession: true }, { 'If-Match': tag }),
     ],
-    [400, /can only be read/, await putJson(broker, '$Resources/Queues', body)],
+    [405, /supported: GET/, await putJson(broker, '$Resources/Queues', body)],
     [400, /comes and goes with its entity/, await putJson(broker, 'q/$deadletterqueue', body)],
     [
       400,
@@ -274,6 +274,14 @@ test('rights, If-Match, conflicts and missing entities are the same in JSON, wit
   });
   expectStatus(anonymous, 401);
   assert.match(sentenceOf(anonymous), /MissingToken/);
+});
+
+test('a body of JSON without its type is refused with what it needs', async (t) => {
+  const broker = await startBroker(t);
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const answer = await broker.request('PUT', 'q', { headers, body: '{"kind":"queue"}' });
+  expectStatus(answer, 400);
+  assert.match(answer.text, /JSON needs the header Content-Type: application\/json\./);
 });
 
 test('a destination of a forward needs Manage in JSON too', async (t) => {

@@ -131,7 +131,14 @@ const ADDRESSES: readonly Row[] = [
     path: '%ff/messages',
     sentence: /^The path is not percent-encoded UTF-8\.$/,
   },
-  ...['q', 'q/message', 'q/messages/head/now/please', 'q/messages/1'].map((path) => ({
+  ...['q', 'q/message'].map((path) => ({
+    ...noMethod,
+    what: `POST ${path}`,
+    method: 'POST',
+    path,
+    sentence: /^The method POST is not supported here; supported: GET, PUT, DELETE\.$/,
+  })),
+  ...['q/messages/head/now/please', 'q/messages/1'].map((path) => ({
     ...noRoute,
     what: `POST ${path}`,
     method: 'POST',

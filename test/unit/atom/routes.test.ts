@@ -74,13 +74,12 @@ test('a description that does not fit its path is refused', async () => {
     ['/x', SUBSCRIPTION],
     ['/x', rule],
     ['/t/Subscriptions/s/Rules/x', QUEUE],
-    ['/t/Subscriptions', SUBSCRIPTION],
     ['/t/Subscriptions/s/Rules/', rule],
-    ['/$Resources/Queues', QUEUE],
-    ['/$namespaceinfo', QUEUE],
-    ['/', QUEUE],
   ] as const) {
     assert.equal((await call('PUT', path, call_)).status, 400, path);
+  }
+  for (const path of ['/t/Subscriptions', '/$Resources/Queues', '/$namespaceinfo', '/']) {
+    assert.equal((await call('PUT', path, QUEUE)).status, 405, path);
   }
 });
 

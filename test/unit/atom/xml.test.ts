@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { element } from '../../../lambdas/http/atom/write-xml.ts';
-import { isXmlCharacter, parseXml } from '../../../lambdas/http/atom/xml.ts';
+import { parseXml } from '../../../lambdas/http/atom/xml.ts';
+import { forbiddenInXml } from '../../../lambdas/http/format/xml-text.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
@@ -52,7 +53,7 @@ test('a declaration, processing instructions and a byte order mark are ignored',
 test('any text that XML can represent is unchanged after writing and reading', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, value) => {
-      fc.pre([...text, ...value].every(isXmlCharacter));
+      fc.pre(forbiddenInXml(text + value) === undefined);
       const { text: content, attributes } = parse(element('a', text, { b: value }).xml);
       assert.equal(content, text);
       assert.equal(attributes[0]?.value, value);
@@ -62,7 +63,22 @@ test('any text that XML can represent is unchanged after writing and reading', (
 
 test('characters that XML cannot represent become the replacement character', () => {
   assert.equal(element('a', 'x\u0000\u001f\uffff\ud800y').xml, '<a>x\ufffd\ufffd\ufffd\ufffdy</a>');
-  assert.equal(element('a', `<'&">\r`).xml, '<a>&lt;&apos;&amp;&quot;&gt;&#xD;</a>');
+  assert.equal(element('a', `<'&">\r`).xml, `<a>&lt;'&amp;"&gt;&#xD;</a>`);
+  assert.equal(element('a', [], { b: `<'&">\r` }).xml, `<a b="&lt;'&amp;&quot;&gt;&#xD;"/>`);
+});
+
+test('elements are counted before they are parsed, tags in text are not', () => {
+  const parse = (text: string) => parseXml(Buffer.from(text));
+  assert.throws(() => parse(`<r>${'<a>'.repeat(5000)}`), /more than 5000 elements/);
+  for (const [begin, end] of [
+    ['<![CDATA[', ']]>'],
+    ['<!-- ', ' -->'],
+  ] as const) {
+    const tags = `${begin}${'<a>'.repeat(5000)}${end}`;
+    assert.equal(parse(`<r>${tags}<b/></r>`).children.length, 1);
+    assert.throws(() => parse(`<r>${tags}${'<a>'.repeat(5000)}`), /more than 5000 elements/);
+  }
+  assert.equal(parse(`<r>${'<a></a>'.repeat(4999)}</r>`).children.length, 4999);
 });
 
 const REFUSED: Readonly<Record<string, string>> = {

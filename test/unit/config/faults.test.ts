@@ -197,6 +197,10 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
     () => rulesInShort({ r: { correlation: { to: 'x', properties: { a: [1] } } } }),
     `${OWN_RULES}.r.correlation.properties.a: It must be a text, a number, true, false or an instant such as {"DateTime":"2030-01-01T00:00:00Z"}, not [1].`,
   ],
+  'an empty name of a property, which leaves no condition': [
+    () => rulesInShort({ r: { correlation: { properties: { '': 'x' } } } }),
+    `${OWN_RULES}.r.correlation.properties[""]: The name of a property or parameter is empty: name it, or remove it.`,
+  ],
   'a name that no rule may have': [
     () => ruleInFile({ SqlFilter: { SqlExpression: 'a=1' } }, 'b c'),
     `${RULES}[0].Name: The name 'b c' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_).`,

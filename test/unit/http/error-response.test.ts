@@ -9,7 +9,12 @@ const TRACKING_ID = 'abababab-abab-4bab-abab-abababababab';
 
 async function answer(
   error: unknown,
-  { style = 'runtime' as ErrorStyle, headers = {}, path = '/Orders/messages/head' } = {},
+  {
+    style = 'runtime' as ErrorStyle,
+    headers = {},
+    path = '/Orders/messages/head',
+    method = 'POST',
+  } = {},
 ) {
   const log: { readonly error: unknown; readonly trackingId: string | undefined }[] = [];
   const app = new Hono();
@@ -19,7 +24,7 @@ async function answer(
   app.all('*', () => {
     throw error;
   });
-  const response = await app.request(path, { method: 'POST', headers });
+  const response = await app.request(path, { method, headers });
   return { status: response.status, headers: response.headers, text: await response.text(), log };
 }
 
@@ -81,6 +86,10 @@ test('errors are JSON for clients that prefer it and for operations in JSON', as
     [{ accept: 'application/json' }, '/q/messages/head', true],
     [{ accept: 'application/json, text/plain, */*' }, '/q/messages', true],
     [{ accept: 'application/xml, application/json;q=0.5' }, '/q/messages', false],
+    [{ accept: 'application/xml, application/json' }, '/q/messages', false],
+    [{ accept: 'application/json, application/xml' }, '/q/messages', true],
+    [{ accept: 'application/*' }, '/q/messages', false],
+    [{ accept: 'application/json;q=0' }, '/q/messages', false],
     [{ 'content-type': 'application/json' }, '/q/messages', false],
     [{ 'content-type': 'application/json' }, '/q/messages/head', true],
     [{}, '/q/messages/head?maxMessages=3', true],
@@ -105,6 +114,33 @@ test('errors are JSON for clients that prefer it and for operations in JSON', as
       timestamp: '2026-01-15T12:00:00',
     },
   });
+});
+
+test('errors of management have the form that the answer would have', async () => {
+  const json = { 'content-type': 'application/json' };
+  const rows: readonly [Record<string, string>, method: string, path: string, boolean][] = [
+    [{}, 'GET', '/q', false],
+    [{}, 'GET', '/$entities', true],
+    [json, 'PUT', '/q', true],
+    [json, 'DELETE', '/q', false],
+    [{ ...json, accept: 'application/*' }, 'PUT', '/q', true],
+    [{ accept: 'application/*' }, 'GET', '/q', false],
+    // What axios and others send on their own: the answer would be ATOM, but JSON is wanted.
+    [{ accept: 'application/json, text/plain, */*' }, 'GET', '/q', true],
+    [{ ...json, accept: 'application/xml' }, 'PUT', '/q', false],
+    ...['application/xml, application/json', 'application/json, application/xml'].flatMap(
+      (accept): readonly [Record<string, string>, string, string, boolean][] => [
+        [{ accept }, 'GET', '/q', false],
+        [{ ...json, accept }, 'PUT', '/q', true],
+      ],
+    ),
+  ];
+  for (const [headers, method, path, isJson] of rows) {
+    const error = entityNotFound('q');
+    const response = await answer(error, { style: 'management', headers, method, path });
+    const type = response.headers.get('content-type');
+    assert.equal(type === 'application/json', isJson, `${method} ${JSON.stringify(headers)}`);
+  }
 });
 
 test('limits of topics keep the subcodes that clients look for under a 403', async () => {

@@ -2,15 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { writeRule } from '../../../lambdas/http/atom/write-rule.ts';
+import { forbiddenInXml } from '../../../lambdas/http/format/xml-text.ts';
 import { readRule } from '../../../lambdas/http/json/read-rule.ts';
 import { printRule } from '../../../lambdas/http/json/write-rule.ts';
 import { ruleSize } from '../../../shared/broker/management/rule-size.ts';
 import type { RuleInput } from '../../../shared/broker/ports/management.ts';
-import { properties, wholeText } from '../../support/message-arbitraries.ts';
+import { properties as anyProperties, wholeText } from '../../support/message-arbitraries.ts';
 
 /** Rules of any types of values, also those that only AMQP can set, survive the way through JSON. */
 
-const text = wholeText.filter((one) => one !== '');
+/** Texts that management in JSON may hold, and names that a property of a rule may have. */
+const isAllowed = (text: string) => text !== '' && forbiddenInXml(text) === undefined;
+const text = wholeText.filter(isAllowed);
+const properties = anyProperties.filter((all) =>
+  Object.entries(all).every(
+    ([name, value]) =>
+      isAllowed(name) && (!('value' in value) || forbiddenInXml(String(value.value)) === undefined),
+  ),
+);
 const filter: fc.Arbitrary<RuleInput['filter']> = fc.oneof(
   fc.constantFrom<RuleInput['filter']>({ kind: 'true' }, { kind: 'false' }),
   fc

@@ -141,6 +141,41 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
   });
 }
 
+test('other methods on addresses of management are refused by name', async () => {
+  const app = startAll();
+  const rows: readonly (readonly [address: string, allow: string, ...methods: string[]])[] = [
+    ['/', 'GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+    ['/$namespaceinfo', 'GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+    ['/$Resources/queues', 'GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+    ['/%24resources/Topics', 'GET', 'PUT', 'DELETE'],
+    ['/a/t/subscriptions', 'GET', 'POST', 'PUT', 'DELETE'],
+    ['/t/Subscriptions/s/rules', 'GET', 'POST', 'PUT', 'DELETE'],
+    ['/a%2Ft/subscriptions/s/rules/x', 'GET, PUT, DELETE', 'POST', 'PATCH'],
+    ['/t/subscriptions/s', 'GET, PUT, DELETE', 'POST', 'PATCH', 'OPTIONS'],
+    ['/q1', 'GET, PUT, DELETE', 'POST', 'PATCH', 'OPTIONS'],
+  ];
+  for (const [address, allow, ...methods] of rows) {
+    for (const method of methods) {
+      const response = await app.request(`http://localhost${address}`, { method });
+      assert.equal(response.status, 405, `${method} ${address}`);
+      assert.equal(response.headers.get('allow'), allow, `${method} ${address}`);
+    }
+  }
+});
+
+test('an address that no entity can have has no methods', async () => {
+  for (const address of [
+    '/q/messages/$typo',
+    '/q/messages/x',
+    '/$typo',
+    '/q/$deadletterqueue',
+    '/%zz',
+  ]) {
+    const { status } = await startAll().request(`http://localhost${address}`, { method: 'POST' });
+    assert.equal(status, 404, address);
+  }
+});
+
 test('each function by itself refuses a path with an empty segment', async () => {
   for (const routes of [sendRoutes, receiveRoutes, settleRoutes, manageRoutes]) {
     const dependencies = dependenciesWith();
