@@ -124,10 +124,10 @@ function ownerOf({ StackId, LogicalResourceId }: CloudFormationCustomResourceEve
 function reasonOf(error: unknown): string {
   const advice =
     error instanceof BrokerError && error.retryable ? ' Deploy again in a moment.' : '';
-  return `${shortened(textOf(error))}${advice}`;
+  return `${fitting(textOf(error))}${advice}`;
 }
 
-function shortened(text: string): string {
+function fitting(text: string): string {
   let length = 0;
   let bytes = 0;
   for (const character of text) {

@@ -68,3 +68,8 @@ function editsBetween(from: string, to: string): number {
   }
   return row.at(-1) ?? 0;
 }
+
+/** A text of at most so many characters, or its beginning. */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text;
+}

@@ -1,6 +1,7 @@
 import type { Faults } from '../../../shared/config/faults.ts';
 import { memberPath } from '../../../shared/config/fields.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
+import { shortened } from '../../../shared/domain/fault-words.ts';
 import { isExactNumber, isJsonObject, parseExactJson, plainNumber } from '../format/exact-json.ts';
 import { isWellFormed, NOT_WELL_FORMED } from '../format/well-formed-text.ts';
 import { forbiddenInXml } from '../format/xml-text.ts';
@@ -101,8 +102,4 @@ export function requireNoFaults({ lines }: Faults): void {
   if (lines.length === 0) return;
   const text = shortened(lines.join(' '), SENTENCE_LENGTH_MAX);
   throw argumentError(lines.length === 1 ? text : `The body has several faults. ${text}`);
-}
-
-function shortened(text: string, lengthMax: number): string {
-  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text;
 }

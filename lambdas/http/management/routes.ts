@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { reportFault } from '../../../shared/app/report-fault.ts';
 import type { ListSubject, Management } from '../../../shared/broker/management/management.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -9,7 +8,6 @@ import type { RouteName } from '../routing/route-table.ts';
 import type { ListOptions } from './answer.ts';
 import { answerTo, type ManageDependencies, notAnEntity, reportOf } from './dependencies.ts';
 import { listEverything } from './everything.ts';
-import { answersJson } from './media-types.ts';
 import { parseManagePath } from './path.ts';
 import { putResource } from './put.ts';
 import { readIfMatch, readPageRange } from './request.ts';
@@ -24,16 +22,11 @@ import { authorizeFor } from './rights.ts';
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
   const app = new Hono();
-  app.onError(errorHandler(dependencies, 'management', reportFault, failsInJson));
+  app.onError(errorHandler(dependencies, 'management'));
   app.get('*', (c) => getResource(dependencies, c.req.raw));
   app.put('*', (c) => putResource(dependencies, c.req.raw));
   app.delete('*', (c) => deleteResource(dependencies, c.req.raw));
   return app;
-}
-
-/** What always answers in JSON also fails in it. */
-function failsInJson(request: Request): boolean {
-  return answersJson(request) || /^\/\$entities\/?$/i.test(new URL(request.url).pathname);
 }
 
 async function getResource(dependencies: ManageDependencies, request: Request): Promise<Response> {

@@ -66,20 +66,18 @@ interface Failure {
 /**
  * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
  * of the service: `report` logs it, and the response is a 500 that does not reveal it. Each has a tracking id
- * (semantics #157, #B2). `isJson` = which responses are JSON besides those that would be anyway.
+ * (semantics #157, #B2).
  */
 export function errorHandler(
   dependencies: ErrorDependencies,
   style: ErrorStyle,
   report: typeof reportFault = reportFault,
-  isJson: (request: Request) => boolean = () => false,
 ): ErrorHandler {
   return (error, c) => {
     const trackingId = createTrackingId(dependencies.random);
     if (!(error instanceof BrokerError)) report(error, trackingId);
     const failure = withHint(failureOf(error, style), c);
-    const json = wantsJson(c) || isJson(c.req.raw);
-    return respond(failure, json, c, dependencies, trackingId);
+    return respond(failure, wantsJson(c), c, dependencies, trackingId);
   };
 }
 

@@ -1,6 +1,10 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { shortened } from '../../domain/fault-words.ts';
 import type { StoredRule } from '../ports/management.ts';
+
+/** How much of the expected versions an error repeats, characters. */
+const SHOWN_LENGTH_MAX = 200;
 
 /** The condition of an update: any existing version, or one of these. */
 export type IfMatch = '*' | readonly string[];
@@ -18,8 +22,9 @@ export function ruleTag({ rule, version }: StoredRule): string {
 /** Throws PreconditionFailed if the version does not match (semantics G2). */
 export function requireMatch(ifMatch: IfMatch, tag: string): void {
   if (ifMatch === '*' || ifMatch.includes(tag)) return;
+  const expected = shortened(ifMatch.join("', '"), SHOWN_LENGTH_MAX);
   throw new BrokerError(
     'PreconditionFailed',
-    `The resource was changed meanwhile: its ETag is '${tag}', the request expects '${ifMatch.join("', '")}'.`,
+    `The resource was changed meanwhile: its ETag is '${tag}', the request expects '${expected}'.`,
   );
 }

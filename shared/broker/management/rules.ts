@@ -5,7 +5,6 @@ import { parseEntityPath } from '../../domain/entities/entity-path.ts';
 import { requireUnreservedRuleName } from '../../domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-name.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import { validateRule } from '../../filters/rule.ts';
 import type { Page } from '../ports/entities.ts';
 import type {
@@ -144,10 +143,6 @@ export function firstRule(input: RuleInput | undefined): RuleInput {
 function requireRule(rule: RuleInput): void {
   requireRuleName(rule.name);
   validateRule(rule);
-  const { filter, action } = rule;
-  if (filter.kind === 'correlation') requirePropertiesFit(filter.properties);
-  if (filter.kind === 'sql') requirePropertiesFit(filter.parameters);
-  if (action !== undefined) requirePropertiesFit(action.parameters);
   requireRuleFits(rule);
 }
 

@@ -132,3 +132,13 @@ test('G2 a DELETE with an ETag deletes a queue that is purged meanwhile, since i
   expectStatus(await remove(slow, QUEUE, tag), 200);
   expectStatus(await slow.request('GET', 'q'), 404);
 });
+
+test('a refusal repeats only the beginning of a long If-Match', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  const tags = Array.from({ length: 500 }, (_, i) => `"${i}"`).join(',');
+  const { status, text } = await broker.request('DELETE', 'q', { headers: { 'If-Match': tags } });
+  assert.equal(status, 412);
+  assert.match(text, /expects &apos;0&apos;|expects '0'/);
+  assert.ok(text.length < 600, text);
+});
