@@ -26,6 +26,8 @@ const HTTP_TIMEOUT = Duration.seconds(29);
 
 /** Far longer than an event takes. Lambda tries an event that did not end twice more, CloudFormation waits for it. */
 const DECLARE_TIMEOUT = Duration.minutes(5);
+/** An event that Lambda could not start earlier is too late: CloudFormation may have gone on. */
+const DECLARE_EVENT_AGE_MAX = Duration.minutes(15);
 
 const NAMESPACE_LENGTH_MAX = 50;
 
@@ -164,6 +166,7 @@ export class Broker extends Construct implements IBroker {
         [VARIABLES.parameterPrefix]: this.parameterPrefix,
       },
     });
+    declare.configureAsyncInvoke({ maxEventAge: DECLARE_EVENT_AGE_MAX });
     const parameters = Stack.of(this).formatArn({
       service: 'ssm',
       resource: 'parameter',

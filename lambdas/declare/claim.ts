@@ -1,7 +1,14 @@
 import type { DeclarationStore } from '../../shared/broker/ports/declarations.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { type Claim, type Claimant, claimed, type Release, released } from './ownership.ts';
+import {
+  type Claim,
+  type Claimant,
+  claimed,
+  isLatest,
+  type Release,
+  released,
+} from './ownership.ts';
 
 interface ClaimDependencies {
   readonly declarations: DeclarationStore;
@@ -10,16 +17,27 @@ interface ClaimDependencies {
 
 /**
  * Records that a resource owns what it is about to make or change; a repeated event finds its own record and goes on.
- * Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once. One read
+ * Returns whether the event is a repeated one. Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once. One read
  * unit, one write unit.
  */
 export async function claim(
   { declarations, clock }: ClaimDependencies,
   wanted: Claim,
-): Promise<void> {
+): Promise<boolean> {
   const found = await declarations.read(wanted.key);
   const declaration = claimed(found, wanted, clock.now());
   if (!(await declarations.write(declaration, found))) throw changedMeanwhile(wanted.title);
+  return isLatest(found, wanted.event);
+}
+
+/** Whether a resource still has what it has claimed by this event. One read unit. */
+export async function isHeld(
+  { declarations }: ClaimDependencies,
+  key: string,
+  { event }: Claimant,
+): Promise<boolean> {
+  const found = await declarations.read(key);
+  return found?.state === 'held' && isLatest(found, event);
 }
 
 /** Carries out what a release asks for. Both may be called again. */
@@ -37,7 +55,7 @@ export interface Undoing {
 export async function disown(
   { declarations, clock }: ClaimDependencies,
   key: string,
-  claimant: Claimant & { readonly isUnknown: boolean },
+  claimant: Claimant & { readonly leaves: boolean },
   { remove, restore }: Undoing,
 ): Promise<void> {
   const found = await declarations.read(key);

@@ -62,7 +62,8 @@ export async function answerEvent(
     return answer('SUCCESS', await carryOut(dependencies, event, known));
   } catch (error) {
     // A creation that failed leaves nothing, so its deletion must not take what was there before.
-    const made = error instanceof NotUndoneError ? idOrNothing(event) : NOTHING_MADE;
+    const made =
+      error instanceof NotUndoneError ? idOrNothing(event, event.ResourceProperties) : NOTHING_MADE;
     return { ...answer('FAILED', known ?? made), Reason: reasonOf(error) };
   }
 }
@@ -78,13 +79,19 @@ async function carryOut(
     const { PhysicalResourceId: id } = event;
     // A creation whose answer never came has an id of CloudFormation's own: then the properties say what it made.
     const isUnknown = !isOurs(id, isKey);
-    const made = isUnknown ? idOrNothing(event) : id;
-    await (isKey ? deleteKey : deleteEntity)(dependencies, made, by, isUnknown);
+    const made = isUnknown ? idOrNothing(event, event.ResourceProperties) : id;
+    if (isKey) await deleteKey(dependencies, made, by);
+    else await deleteEntity(dependencies, made, by, isUnknown);
     return id;
   }
   if (isKey) {
     const declared = readDeclaredKey(event.ResourceProperties);
     await putKey(dependencies, declared, by, known);
+    if (event.RequestType === 'Update' && known === declared.key) {
+      // A rollback comes from properties of an update that failed, perhaps without telling what it had made.
+      const failed = idOrNothing(event, event.OldResourceProperties);
+      if (failed !== declared.key) await deleteKey(dependencies, failed, by);
+    }
     return declared.key;
   }
   const declared = declaredBy(event);
@@ -99,10 +106,12 @@ function declaredBy(event: CloudFormationCustomResourceEvent): DeclaredEntity {
     : readDeclaredEntity(kindOf(event), properties);
 }
 
-/** The id of the resource that an event describes. */
-function idOrNothing(event: CloudFormationCustomResourceEvent): string {
+/** The id of the resource that properties of an event describe. */
+function idOrNothing(
+  event: CloudFormationCustomResourceEvent,
+  properties: Readonly<Record<string, unknown>>,
+): string {
   try {
-    const { ResourceProperties: properties } = event;
     return event.ResourceType === KEY_TYPE
       ? readDeclaredKey(properties).key
       : readDeclaredEntity(kindOf(event), properties).key;

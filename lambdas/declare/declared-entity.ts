@@ -20,7 +20,7 @@ import { claim, disown } from './claim.ts';
 import type { DeclareDependencies } from './dependencies.ts';
 import type { Adoption, Claimant } from './ownership.ts';
 import { repeat } from './repeat.ts';
-import { undoUnless } from './undo.ts';
+import { undoOnFailure } from './undo.ts';
 
 /** A queue, topic or subscription that a stack declares. */
 export interface DeclaredEntity {
@@ -83,8 +83,13 @@ export function readUpdatedEntity(
 }
 
 function hadRules({ Settings: settings }: Readonly<Record<string, unknown>>): boolean {
-  const before: unknown = typeof settings === 'string' ? JSON.parse(settings) : undefined;
-  return typeof before === 'object' && before !== null && 'rules' in before;
+  try {
+    const before: unknown = JSON.parse(String(settings));
+    return typeof before === 'object' && before !== null && 'rules' in before;
+  } catch {
+    // Settings of an update that failed, which may have had rules.
+    return true;
+  }
 }
 
 /**
@@ -104,12 +109,14 @@ export async function putEntity(
 ): Promise<void> {
   const { management } = dependencies;
   const title = `${config.kind} '${config.name}'`;
-  await repeat(dependencies, async () => {
+  const isRepeated = await repeat(dependencies, async () => {
     const exists = (await find(management, config.name)) !== undefined;
-    await claim(dependencies, { ...by, key, title, exists, known, adoption });
+    const wanted = { ...by, key, title, exists, known, adoption };
+    return (await claim(dependencies, wanted)) && exists;
   });
-  await undoUnless(
-    known === key,
+  const origin = { isKnown: known === key, isRepeated };
+  await undoOnFailure(
+    origin,
     () => deleteEntity(dependencies, key, by),
     async () => {
       const { faults } = await applyEach(targetOf(dependencies), { entities: [config] });
@@ -119,8 +126,9 @@ export async function putEntity(
 }
 
 /**
- * Deletes an entity with its messages, if this resource has made it; what it has just taken over goes back. What is
- * gone already, or belongs to somebody else, is left alone. `isUnknown` as `released` has it.
+ * Deletes an entity with its messages, if this resource has made it; what it has found or taken over goes back. What is
+ * gone already, or belongs to somebody else, is left alone. `isUnknown` = CloudFormation has never learned what the
+ * resource had made; then an entity stays, since it may be one that was retained.
  */
 export async function deleteEntity(
   dependencies: DeclareDependencies,
@@ -129,7 +137,8 @@ export async function deleteEntity(
   isUnknown = false,
 ): Promise<void> {
   const remove = () => removeEntity(dependencies, key);
-  await repeat(dependencies, () => disown(dependencies, key, { ...by, isUnknown }, { remove }), [
+  const claimant = { ...by, leaves: isUnknown };
+  await repeat(dependencies, () => disown(dependencies, key, claimant, { remove }), [
     'PreconditionFailed',
   ]);
 }

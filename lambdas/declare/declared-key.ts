@@ -7,12 +7,12 @@ import { ACCESS_RIGHTS } from '../../shared/domain/entities/authorization-rules.
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { claim, disown } from './claim.ts';
+import { claim, disown, isHeld } from './claim.ts';
 import { except } from './declared-entity.ts';
 import type { DeclareDependencies } from './dependencies.ts';
 import type { Claimant } from './ownership.ts';
 import { repeat } from './repeat.ts';
-import { undoUnless } from './undo.ts';
+import { undoOnFailure } from './undo.ts';
 
 /** An authorization rule of a queue or topic that a stack declares, with its key in a parameter. */
 export interface DeclaredKey {
@@ -73,7 +73,7 @@ export async function putKey(
 ): Promise<void> {
   const { management } = dependencies;
   const { key, entity, keyName } = declared;
-  await repeat(dependencies, async () => {
+  const isRepeated = await repeat(dependencies, async () => {
     const found = await management.get(entity);
     if (found.description.kind === 'subscription') {
       throw argumentError('A subscription has no authorization rules: those of its topic apply.');
@@ -83,12 +83,19 @@ export async function putKey(
     // A grant may move to another construct, and keeps its key.
     const adoption = { adopts: false, moves: true };
     const exists = rights !== undefined;
-    await claim(dependencies, { ...by, key, title, exists, known, adoption, rights });
+    const wanted = { ...by, key, title, exists, known, adoption, rights };
+    return (await claim(dependencies, wanted)) && exists;
   });
-  await undoUnless(
-    known === key,
+  await undoOnFailure(
+    { isKnown: known === key, isRepeated },
     () => deleteKey(dependencies, key, by),
-    () => writeKey(dependencies, declared),
+    async () => {
+      await writeKey(dependencies, declared);
+      // CloudFormation deletes what it creates while that is under way, if another resource has failed.
+      if (known === key || (await isHeld(dependencies, key, by))) return;
+      await removeKey(dependencies, declared);
+      throw argumentError('CloudFormation has deleted the resource while it was created.');
+    },
   );
 }
 
@@ -110,13 +117,12 @@ async function writeKey(dependencies: DeclareDependencies, declared: DeclaredKey
 
 /**
  * Deletes an authorization rule and its parameter, if this resource has made it; its keys stop working. A rule that
- * this resource has just taken over goes back, with the rights that it had. `isUnknown` as `released` has it.
+ * this resource has taken over goes back, with the rights that it had.
  */
 export async function deleteKey(
   dependencies: DeclareDependencies,
   key: string,
   by: Claimant,
-  isUnknown = false,
 ): Promise<void> {
   const [entity = '', keyName = ''] = key.split(INFIX);
   const undoing = {
@@ -127,15 +133,19 @@ export async function deleteKey(
       );
     },
   };
-  await repeat(dependencies, () => disown(dependencies, key, { ...by, isUnknown }, undoing));
+  const claimant = { ...by, leaves: false };
+  await repeat(dependencies, () => disown(dependencies, key, claimant, undoing));
 }
 
-async function removeKey(dependencies: DeclareDependencies, rule: RuleOfEntity): Promise<void> {
-  await changeRules(dependencies, rule.entity, (rules) => {
-    const others = rules.filter(({ keyName }) => keyName !== rule.keyName);
+async function removeKey(
+  dependencies: DeclareDependencies,
+  { entity, keyName }: RuleOfEntity,
+): Promise<void> {
+  await changeRules(dependencies, entity, (rules) => {
+    const others = rules.filter((rule) => rule.keyName !== keyName);
     return others.length === rules.length ? rules : others;
   }).catch(except('MessagingEntityNotFound'));
-  await repeat(dependencies, () => dependencies.parameters.remove(rule));
+  await repeat(dependencies, () => dependencies.parameters.remove({ entity, keyName }));
 }
 
 /** Makes a rule of an entity, or changes its rights and keeps its keys. Returns the entity as it is then. */

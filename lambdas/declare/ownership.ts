@@ -1,19 +1,17 @@
 import type {
   Declaration,
   DeclarationOwner,
+  FormerOwner,
   StoredDeclaration,
-  Taking,
 } from '../../shared/broker/ports/declarations.ts';
 import { argumentError } from '../../shared/domain/broker-error.ts';
-import { DAY_MS, MINUTE_MS } from '../../shared/domain/units.ts';
+import { MINUTE_MS } from '../../shared/domain/units.ts';
 
 /**
  * How long a declaration protects a name under which nothing exists yet, ms: longer than the function takes to create
  * what it has declared.
  */
 const UNMADE_MS = 20 * MINUTE_MS;
-/** How long the deployment that made or took over something may still fail, ms. */
-const TAKING_MS = DAY_MS;
 /** The events that a declaration remembers. CloudFormation has one under way; Lambda repeats it for some minutes. */
 const EVENTS_MAX = 5;
 
@@ -51,37 +49,47 @@ export interface Adoption {
 
 /**
  * What to store before a resource makes or changes something. An event that comes again gets what it has stored.
- * Throws ArgumentError if it belongs to somebody else. `now` = epoch ms.
+ * Throws ArgumentError if it belongs to somebody else, and for an event after which another one came. `now` = epoch ms.
  */
 export function claimed(
   found: StoredDeclaration | undefined,
   wanted: Claim,
   now: number,
 ): Declaration {
-  const { key, owner, event, exists, known, rights } = wanted;
+  const { key, owner, event, exists } = wanted;
   if (isOutdated(found, event)) {
     throw argumentError('CloudFormation has sent a later event about this resource.');
   }
   const before = found?.state === 'ended' ? undefined : found;
   const isOwners = before !== undefined && isSameOwner(before.owner, owner);
-  if (isOwners && before.state === 'held' && before.events.at(-1) === event) {
-    return { ...declarationOf(before), at: now };
+  if (isLatest(found, event)) {
+    if (isOwners && before.state === 'held') return { ...declarationOf(before), at: now };
+    throw argumentError('This event has failed already, and what it did was undone.');
   }
   const fault = isOwners ? undefined : ownershipFault(before, wanted, now);
   if (fault !== undefined) throw argumentError(fault);
   const held = { key, owner, state: 'held', at: now, events: withEvent(found, event) } as const;
-  if (!exists) return { ...held, isMadeByStack: true, taking: {} };
-  const isKnown = known === key && (!isOwners || before.state === 'held');
-  const taking = {
-    ...(before !== undefined && { from: before.owner }),
-    ...(rights !== undefined && { rights }),
-  };
+  if (!exists) return { ...held, isMadeByStack: true };
+  const former = before && formerOf(before, wanted);
   return {
     ...held,
     isMadeByStack: before?.isMadeByStack ?? false,
-    // What CloudFormation knows already stays if the deployment fails.
-    ...(!isKnown && { taking }),
+    ...(former !== undefined && { former }),
   };
+}
+
+/** Who gets back what a resource claims, if CloudFormation deletes the resource; undefined = it is its own. */
+function formerOf(
+  before: StoredDeclaration,
+  { key, owner, known, rights }: Claim,
+): FormerOwner | undefined {
+  if (isSameOwner(before.owner, owner)) {
+    // An authorization rule is never retained, so its owner had it all the time.
+    const isKept = before.state === 'held' && (known === key || rights !== undefined);
+    return isKept ? before.former : { owner };
+  }
+  // CloudFormation itself has moved a resource that it knows.
+  return known === key ? undefined : { owner: before.owner, rights };
 }
 
 /** What to do when a resource no longer declares something. */
@@ -95,31 +103,30 @@ export interface Release {
 
 /**
  * Ends what a resource declares: CloudFormation sends the same event for a resource that is removed and for one whose
- * creation is undone because a deployment fails. So what the resource has made is deleted, and what it has just taken
- * over goes back. `isUnknown` = CloudFormation has never learned what the resource had made. undefined = it declares
- * nothing, or no longer. `now` = epoch ms.
+ * creation is undone because a deployment fails. So only what the resource has made is deleted; what it has found or
+ * taken over goes back. `leaves` = whether what it has made stays, too. undefined = it declares nothing, or no longer.
+ * `now` = epoch ms.
  */
 export function released(
   found: StoredDeclaration | undefined,
-  { owner, event, isUnknown }: Claimant & { readonly isUnknown: boolean },
+  { owner, event, leaves }: Claimant & { readonly leaves: boolean },
   now: number,
 ): Release | undefined {
   if (found?.state !== 'held' || isOutdated(found, event)) return undefined;
-  const { taking: _, ...settled } = declarationOf(found);
-  const taking = takingOf(found, now);
+  const { former, ...settled } = declarationOf(found);
   const events = withEvent(found, event);
   if (!isSameOwner(found.owner, owner)) {
     // The former owner is removed, so its entity has moved for good.
-    const isFormer = taking?.from !== undefined && isSameOwner(taking.from, owner);
+    const isFormer = former !== undefined && isSameOwner(former.owner, owner);
     return isFormer ? { declaration: { ...settled, events }, isDeletion: false } : undefined;
   }
-  if (isUnknown && taking === undefined) return undefined;
   const next = { ...settled, events, at: now };
-  if (taking?.from !== undefined) {
-    const { from, rights } = taking;
-    const state = isSameOwner(from, owner) ? 'left' : 'held';
-    return { declaration: { ...next, owner: from, state }, isDeletion: false, rights };
+  if (former !== undefined) {
+    const state = isSameOwner(former.owner, owner) ? 'left' : 'held';
+    const declaration = { ...next, owner: former.owner, state } as const;
+    return { declaration, isDeletion: false, rights: former.rights };
   }
+  if (leaves) return { declaration: { ...next, state: 'left' }, isDeletion: false };
   return { declaration: { ...next, state: 'ended' }, isDeletion: found.isMadeByStack };
 }
 
@@ -146,19 +153,19 @@ function ownershipFault(
   }
   if (isOwn || moves) return undefined;
   // A rollback undoes a change of the name before it undoes that another resource took the old name over.
-  const taken = takingOf(found, now)?.from;
-  if (known !== undefined && taken !== undefined && isSameOwner(taken, owner)) return undefined;
+  const { former } = found;
+  if (known !== undefined && former && isSameOwner(former.owner, owner)) return undefined;
   return `The ${title} is declared by ${by} too: choose another name, or, if it has moved to another place of the stack, set adopt for this deployment.`;
-}
-
-/** What is undone if the deployment fails, unless that has long ended. */
-function takingOf({ taking, at }: StoredDeclaration, now: number): Taking | undefined {
-  return now - at < TAKING_MS ? taking : undefined;
 }
 
 /** Whether a later event came after this one, which Lambda repeats. */
 function isOutdated(found: StoredDeclaration | undefined, event: string): boolean {
   return found?.events.slice(0, -1).includes(event) ?? false;
+}
+
+/** Whether no other event came after this one. */
+export function isLatest(found: StoredDeclaration | undefined, event: string): boolean {
+  return found?.events.at(-1) === event;
 }
 
 function withEvent(found: StoredDeclaration | undefined, event: string): readonly string[] {

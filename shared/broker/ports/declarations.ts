@@ -13,26 +13,26 @@ export interface Declaration {
   /** The resource that declares it, or was the last to do so. */
   readonly owner: DeclarationOwner;
   /**
-   * `held`: the owner declares it. `left`: the owner's creation was undone, and what it had found is there still.
-   * `ended`: nobody declares it.
+   * `held`: the owner declares it. `left`: the owner's creation was undone, and what is there stays. `ended`: nobody
+   * declares it.
    */
   readonly state: 'held' | 'left' | 'ended';
   /** Whether a stack has made it. What somebody else has made is never deleted. */
   readonly isMadeByStack: boolean;
-  /** While the deployment that made the owner its owner may still fail. */
-  readonly taking?: Taking;
+  /** Who had it before the owner, and gets it back; absent = the owner has made it, or nobody had declared it. */
+  readonly former?: FormerOwner;
   /** When the owner last changed it, epoch ms. */
   readonly at: number;
   /** The ids of the latest events about it, the last one last. */
   readonly events: readonly string[];
 }
 
-/** What is undone if the deployment fails: the creation, or the taking over of what was there. */
-export interface Taking {
-  /** Who had it before, which may be the owner itself; absent = it was not there, or nobody had declared it. */
-  readonly from?: DeclarationOwner;
-  /** The rights that an authorization rule had before. */
-  readonly rights?: readonly string[];
+/** Who had what a resource has found or taken over. */
+export interface FormerOwner {
+  /** The owner itself, if it has found what an earlier creation of its own has left. */
+  readonly owner: DeclarationOwner;
+  /** The rights that an authorization rule had. */
+  readonly rights?: readonly string[] | undefined;
 }
 
 /** A declaration as it is stored. */

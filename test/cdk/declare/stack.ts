@@ -38,7 +38,7 @@ export class FakeStack {
     for (const [id, resource] of Object.entries(resources)) {
       const reason = await this.#put(id, resource);
       if (reason === undefined) continue;
-      await this.#rollBack(before, id);
+      await this.#rollBack(before, id, resource);
       return reason;
     }
     const deletes = ({ policy }: Deployed) => policy !== 'retain';
@@ -68,13 +68,18 @@ export class FakeStack {
   }
 
   /** Updates what was updated, and the resource that failed, to what it was; then deletes what was created. */
-  async #rollBack(before: ReadonlyMap<string, Deployed>, failed: string): Promise<void> {
+  async #rollBack(
+    before: ReadonlyMap<string, Deployed>,
+    failed: string,
+    resource: TemplateResource,
+  ): Promise<void> {
     const after = new Map(this.#deployed);
     for (const [id, old] of before) {
       const now = after.get(id);
       assert.ok(now !== undefined);
       if (id !== failed && isSame(now, old)) continue;
-      const { Status, PhysicalResourceId, Reason } = await this.#send(id, old, now);
+      const from = id === failed ? { ...resource, physicalId: now.physicalId } : now;
+      const { Status, PhysicalResourceId, Reason } = await this.#send(id, old, from);
       assert.equal(Status, 'SUCCESS', `the rollback of ${id}: ${Reason}`);
       this.#deployed.set(id, { ...old, physicalId: PhysicalResourceId });
     }
