@@ -17,8 +17,8 @@ interface ClaimDependencies {
 
 /**
  * Records that a resource owns what it is about to make or change; a repeated event finds its own record and goes on.
- * Returns whether the event is a repeated one. Throws ArgumentError if it belongs to somebody else, ConflictInProgress if two resources claim it at once. One read
- * unit, one write unit.
+ * Returns whether the event is a repeated one. Throws ArgumentError if it belongs to somebody else, ConflictInProgress
+ * if two resources claim it at once. One read unit, one write unit.
  */
 export async function claim(
   { declarations, clock }: ClaimDependencies,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Match } from 'aws-cdk-lib/assertions';
+import { SERVICE_TIMEOUT } from '../../cdk/entities/authorization-rule.ts';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import { LEASE_MS } from '../../shared/storage/maintenance/sweep-lease.ts';
 import { RUN_UNTIL_MS } from '../../shared/storage/maintenance/sweep-run.ts';
@@ -117,7 +118,7 @@ test('the sweep runs at the rate that is set', () => {
 test('a sweep that failed is called neither again by Lambda nor by its rule', () => {
   const template = synthesize();
   const [sweepId] = [...functionsOf(template)].find(([id]) => id.startsWith('Sweep')) ?? [];
-  template.resourceCountIs('AWS::Lambda::EventInvokeConfig', 1);
+  template.resourceCountIs('AWS::Lambda::EventInvokeConfig', 2);
   template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
     FunctionName: { Ref: sweepId },
     MaximumRetryAttempts: 0,
@@ -126,6 +127,19 @@ test('a sweep that failed is called neither again by Lambda nor by its rule', ()
   template.hasResourceProperties('AWS::Events::Rule', {
     Targets: [{ RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 } }],
   });
+});
+
+test('a declaration has time for all its tries while CloudFormation waits, and none later', () => {
+  const template = synthesize();
+  const [declareId, { Timeout: seconds }] = [...functionsOf(template)].find(([id]) =>
+    id.startsWith('Declare'),
+  ) ?? ['', { Timeout: 0 }];
+  template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+    FunctionName: { Ref: declareId },
+    MaximumEventAgeInSeconds: 900,
+  });
+  // Lambda waits for a minute before the second try, and for two before the third.
+  assert.ok(3 * seconds + 3 * 60 < SERVICE_TIMEOUT.toSeconds());
 });
 
 test('a sweep holds its lease for as long as its function may run, and begins nothing new at its end', () => {

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import type { Management } from '../../../shared/broker/management/management.ts';
-import { databaseFault, hookedClient } from '../../support/hooked-client.ts';
+import { hookedClient } from '../../support/hooked-client.ts';
 import { type Declaring, startDeclaring } from './declaring.ts';
 import { queue, retained, rule, type TemplateResource } from './stack.ts';
 
@@ -127,7 +127,7 @@ test('a deployment that fails long after it took a queue over gives it back', as
 test('a repeated creation that fails deletes nothing of what the first one made', async (t) => {
   let left = 0;
   const client = hookedClient(() => {
-    if (left > 0 && --left === 0) throw databaseFault();
+    if (left > 0 && --left === 0) throw new Error('The network failed.');
   });
   t.after(() => client.destroy());
   const { answer, management, parameters } = await startDeclaring(t, { client });
