@@ -70,7 +70,7 @@ test('row 14: one allowed origin allows no other, and no response allows all ori
     }
   }
   assert.deepEqual(statuses.slice(0, 9), Array(9).fill(403));
-  assert.deepEqual(statuses.slice(9, 12), [404, 200, 404]);
+  assert.deepEqual(statuses.slice(9, 12), [405, 200, 404]);
 });
 
 test('row 14: a page of an allowed origin may open a WebSocket', async () => {
