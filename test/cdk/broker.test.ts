@@ -8,20 +8,11 @@ import { Construct } from 'constructs';
 import type { BrokerProps } from '../../cdk/broker-props.ts';
 import { Broker } from '../../cdk/constructs/broker.ts';
 import type { IBroker } from '../../cdk/constructs/broker-ref.ts';
+import { ATTRIBUTES } from './entities/app.ts';
 import { AMQP, answerTo, brokerOf, stackOf, synthesize } from './synthesize.ts';
 
 /** What describes the broker of another app. */
-const OTHER = {
-  namespace: 'other',
-  tier: 'Standard',
-  access: 'iam',
-  endpointType: 'apiGateway',
-  url: 'https://bus.example.com',
-  invokeArn: 'arn:aws:execute-api:eu-central-1:111122223333:a1b2c3d4e5/$default',
-  keepData: true,
-  parameterPrefix: '/dynabus/Other/Bus',
-  entityServiceToken: 'arn:aws:lambda:eu-central-1:111122223333:function:declare',
-} as const;
+const OTHER = { ...ATTRIBUTES, access: 'iam' } as const;
 
 /** The statements of the policy of a role that may manage the broker. */
 function statementsOf(bus: IBroker): unknown {

@@ -1,4 +1,4 @@
-import type { EntityReport } from '../../../shared/broker/management/management.ts';
+import { type EntityReport, NO_MESSAGES } from '../../../shared/broker/management/management.ts';
 import type { StoredRule } from '../../../shared/broker/ports/management.ts';
 import {
   type EntityDescription,
@@ -52,15 +52,6 @@ function exampleEntry(path: string, description: EntryOptions['content']): Entry
 }
 
 function exampleReport(name: string, description: EntityDescription): EntityReport {
-  const messages = {
-    size: 0,
-    active: 0,
-    deadLetter: 0,
-    scheduled: 0,
-    transfer: 0,
-    transferDeadLetter: 0,
-    isEstimate: false,
-  };
   const entity = {
     id: '',
     key: name.toLowerCase(),
@@ -71,7 +62,7 @@ function exampleReport(name: string, description: EntityDescription): EntityRepo
     updatedAt: AT,
     description,
   };
-  return { entity, messages, subscriptions: 0 };
+  return { entity, messages: NO_MESSAGES, subscriptions: 0 };
 }
 
 function exampleEntity(name: string, description: EntityDescription): EntryOptions {

@@ -221,7 +221,8 @@ export class Management {
   }
 }
 
-const NO_MESSAGES: MessageCounts = {
+/** The counts of an entity without messages. */
+export const NO_MESSAGES: MessageCounts = {
   size: 0,
   active: 0,
   deadLetter: 0,

@@ -3,34 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { crashingClient, repeatingClient } from '../../support/crashing-client.ts';
 import { startDeclaring } from './declaring.ts';
-import { shown } from './shown.ts';
-import {
-  type Answer,
-  FakeStack,
-  queue,
-  type Resources,
-  rule,
-  subscription,
-  topic,
-} from './stack.ts';
-
-const BEFORE: Resources = {
-  Events: topic('events'),
-  Billing: subscription('events/Subscriptions/billing', {
-    rules: { large: 'Quantity > 100', b: 'b = 1' },
-  }),
-  Orders: queue('orders', { lockDuration: 'PT30S' }),
-  Sender: rule('orders', 'sender', 'Send'),
-};
-/** Everything updated, and the queue replaced. */
-const AFTER: Resources = {
-  Events: topic('events', { status: 'SendDisabled' }),
-  Billing: subscription('events/Subscriptions/billing', {
-    rules: { large: 'Quantity > 200', c: 'c = 1' },
-  }),
-  Orders: queue('orders-2', { lockDuration: 'PT40S' }),
-  Sender: rule('orders-2', 'sender', 'Send', 'Listen'),
-};
+import { AFTER, BEFORE, SHOWN_AFTER, shown } from './shown.ts';
+import { type Answer, FakeStack } from './stack.ts';
 
 for (const when of ['before it', 'after it'] as const) {
   test(`a function that ends at any write, ${when}, goes on when the same event comes again`, async (t) => {
@@ -51,22 +25,12 @@ test('every event comes twice, and every write is made twice', async (t) => {
   });
   assert.equal(await shop.deploy(BEFORE), undefined);
   assert.equal(await shop.deploy(AFTER), undefined);
-  assert.deepEqual(await shown(management), EXPECTED);
+  assert.deepEqual(await shown(management), SHOWN_AFTER);
   assert.deepEqual([...parameters.values.keys()], ['/orders-2/sender']);
   await shop.delete();
   assert.deepEqual(await shown(management), []);
   assert.equal(parameters.values.size, 0);
 });
-
-/** The names of entities, rules and authorization rules after the second deployment. */
-const EXPECTED = [
-  'events',
-  'events/Subscriptions/billing',
-  'events/Subscriptions/billing/Rules/c',
-  'events/Subscriptions/billing/Rules/large',
-  'orders-2',
-  'orders-2 sender Send Listen',
-];
 
 /** Deploys twice and deletes, with a crash at each write of each event in turn. Returns the number of crashes. */
 async function deployEachCrash(t: TestContext, when: 'before it' | 'after it'): Promise<number> {
@@ -91,7 +55,7 @@ async function deployEachCrash(t: TestContext, when: 'before it' | 'after it'): 
   const shop = new FakeStack('shop', answer);
   assert.equal(await shop.deploy(BEFORE), undefined);
   assert.equal(await shop.deploy(AFTER), undefined);
-  assert.deepEqual(await shown(management), EXPECTED);
+  assert.deepEqual(await shown(management), SHOWN_AFTER);
   assert.deepEqual([...parameters.values.keys()], ['/orders-2/sender']);
   await shop.delete();
   assert.deepEqual(await shown(management), []);

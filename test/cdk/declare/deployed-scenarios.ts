@@ -2,42 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isMore } from '../../runner/more.ts';
 import { type DeployedCode, DeployedFunction } from './deployed.ts';
-import { shown } from './shown.ts';
-import { FakeStack, queue, type Resources, rule, subscription, topic } from './stack.ts';
-
-const BEFORE: Resources = {
-  Events: topic('events'),
-  Billing: subscription('events/Subscriptions/billing', {
-    rules: { large: 'Quantity > 100', b: 'b = 1' },
-  }),
-  Orders: queue('orders', { lockDuration: 'PT30S' }),
-  Sender: rule('orders', 'sender', 'Send'),
-};
-/** Everything updated, and the queue with its authorization rule replaced. */
-const AFTER: Resources = {
-  Events: topic('events', { status: 'SendDisabled' }),
-  Billing: subscription('events/Subscriptions/billing', {
-    rules: { large: 'Quantity > 200', c: 'c = 1' },
-  }),
-  Orders: queue('orders-2', { lockDuration: 'PT40S' }),
-  Sender: rule('orders-2', 'sender', 'Send', 'Listen'),
-};
-const SHOWN_BEFORE = [
-  'events',
-  'events/Subscriptions/billing',
-  'events/Subscriptions/billing/Rules/b',
-  'events/Subscriptions/billing/Rules/large',
-  'orders',
-  'orders sender Send',
-];
-const SHOWN_AFTER = [
-  'events',
-  'events/Subscriptions/billing',
-  'events/Subscriptions/billing/Rules/c',
-  'events/Subscriptions/billing/Rules/large',
-  'orders-2',
-  'orders-2 sender Send Listen',
-];
+import { AFTER, BEFORE, SHOWN_AFTER, SHOWN_BEFORE, shown } from './shown.ts';
+import { FakeStack, queue, topic } from './stack.ts';
 
 /** In each round, each event is killed at another one of its requests, of which there are at most so many. */
 const REQUESTS = isMore() ? 20 : 8;

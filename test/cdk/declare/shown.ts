@@ -1,4 +1,5 @@
 import type { Management } from '../../../shared/broker/management/management.ts';
+import { queue, type Resources, rule, subscription, topic } from './stack.ts';
 
 /** The names of all entities, rules and authorization rules, these with their rights, in order. */
 export async function shown(management: Management): Promise<readonly string[]> {
@@ -20,3 +21,39 @@ export async function shown(management: Management): Promise<readonly string[]> 
   }
   return all.sort();
 }
+
+/** What a stack declares at first. */
+export const BEFORE: Resources = {
+  Events: topic('events'),
+  Billing: subscription('events/Subscriptions/billing', {
+    rules: { large: 'Quantity > 100', b: 'b = 1' },
+  }),
+  Orders: queue('orders', { lockDuration: 'PT30S' }),
+  Sender: rule('orders', 'sender', 'Send'),
+};
+/** Everything updated, and the queue with its authorization rule replaced. */
+export const AFTER: Resources = {
+  Events: topic('events', { status: 'SendDisabled' }),
+  Billing: subscription('events/Subscriptions/billing', {
+    rules: { large: 'Quantity > 200', c: 'c = 1' },
+  }),
+  Orders: queue('orders-2', { lockDuration: 'PT40S' }),
+  Sender: rule('orders-2', 'sender', 'Send', 'Listen'),
+};
+/** What `shown` returns then. */
+export const SHOWN_BEFORE = [
+  'events',
+  'events/Subscriptions/billing',
+  'events/Subscriptions/billing/Rules/b',
+  'events/Subscriptions/billing/Rules/large',
+  'orders',
+  'orders sender Send',
+];
+export const SHOWN_AFTER = [
+  'events',
+  'events/Subscriptions/billing',
+  'events/Subscriptions/billing/Rules/c',
+  'events/Subscriptions/billing/Rules/large',
+  'orders-2',
+  'orders-2 sender Send Listen',
+];

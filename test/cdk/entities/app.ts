@@ -18,7 +18,7 @@ export function shop(props: BrokerProps = {}) {
 }
 
 /** A broker of another app. */
-export const ATTRIBUTES: BrokerAttributes = {
+export const ATTRIBUTES = {
   namespace: 'other',
   tier: 'Standard',
   access: 'sas',
@@ -28,7 +28,7 @@ export const ATTRIBUTES: BrokerAttributes = {
   keepData: true,
   parameterPrefix: '/dynabus/Other/Bus',
   entityServiceToken: 'arn:aws:lambda:eu-central-1:111122223333:function:declare',
-};
+} as const satisfies BrokerAttributes;
 
 /** A function of the user. */
 export function functionIn(stack: Stack, id: string, role?: IRole): LambdaFunction {

@@ -8,7 +8,7 @@ import { Rule } from '../../../cdk/entities/rule.ts';
 import { Subscription } from '../../../cdk/entities/subscription.ts';
 import { Topic } from '../../../cdk/entities/topic.ts';
 import { SETTINGS } from '../../../shared/config/setting-table.ts';
-import { entityResources, settingsOf, shop } from './app.ts';
+import { ATTRIBUTES, entityResources, settingsOf, shop } from './app.ts';
 
 test('declared entities become custom resources of the broker, destinations first', () => {
   const { bus, template } = shop();
@@ -88,17 +88,7 @@ test('entities lie in the stack of their scope, also with the broker of another 
   const events = new Topic(team, 'events', { broker: bus });
   new Subscription(team, 'Audit', { topic: events });
   new Subscription(team, 'Invoices', { topic: Topic.fromName(bus, 'invoices') });
-  const others = Broker.fromBrokerAttributes(team, 'Other', {
-    namespace: 'other',
-    tier: 'Standard',
-    access: 'iam',
-    endpointType: 'apiGateway',
-    url: 'https://bus.example.com',
-    invokeArn: 'arn:aws:execute-api:eu-central-1:111122223333:a1b2c3d4e5/$default',
-    keepData: true,
-    parameterPrefix: '/dynabus/Other/Bus',
-    entityServiceToken: 'arn:aws:lambda:eu-central-1:111122223333:function:declare',
-  });
+  const others = Broker.fromBrokerAttributes(team, 'Other', { ...ATTRIBUTES, access: 'iam' });
   new Queue(others, 'orders');
   const template = Template.fromStack(team);
   assert.deepEqual([...entityResources(template).keys()].sort(), [
