@@ -33,7 +33,7 @@ const KEY_TYPE = 'Custom::DynabusAuthorizationRule';
 
 /** As JSON, bytes: CloudFormation takes an answer of 4,096 bytes, and waits in vain for a longer one. */
 const REASON_BYTES_MAX = 2000;
-/** The id of a resource whose properties could not be read, so that nothing was made. */
+/** The id of a resource of which nothing was made, or all was undone. */
 const NOTHING_MADE = '$nothing-made';
 
 /** Whether an id is one of ours. Those of CloudFormation begin with the names of stack and resource. */

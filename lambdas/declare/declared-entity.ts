@@ -77,7 +77,7 @@ export function readUpdatedEntity(
 ): DeclaredEntity {
   const declared = readDeclaredEntity(kind, properties);
   const { config } = declared;
-  if (config.rules !== undefined || !hadRules(before)) return declared;
+  if (kind !== 'subscription' || config.rules !== undefined || !hadRules(before)) return declared;
   const { at } = config;
   return { ...declared, config: { ...config, rules: [{ at, rule: firstRule(undefined) }] } };
 }

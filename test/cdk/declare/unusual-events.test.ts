@@ -160,6 +160,16 @@ test('a creation that failed and comes again makes nothing', async (t) => {
   await assert.rejects(management.get('orders'), { code: 'MessagingEntityNotFound' });
 });
 
+test('a rollback from settings that cannot be read succeeds', async (t) => {
+  const { stack, management } = await startDeclaring(t);
+  const shop = stack('shop');
+  const Orders = queue('orders');
+  await shop.deploy({ Orders });
+  const properties = { ...Orders.properties, Settings: '{' };
+  assert.notEqual(await shop.deploy({ Orders: { ...Orders, properties } }), undefined);
+  await management.get('orders');
+});
+
 test('a key is removed after its new name was rolled back', async (t) => {
   const { stack, management, parameters } = await startDeclaring(t);
   const shop = stack('shop');
