@@ -69,11 +69,10 @@ export function claimed(
   const fault = isOwners ? undefined : ownershipFault(before, wanted, now);
   if (fault !== undefined) throw argumentError(fault);
   const held = { key, owner, state: 'held', at: now, events: withEvent(found, event) } as const;
-  if (!exists) return { ...held, isMadeByStack: true };
-  const former = before && formerOf(before, wanted);
+  const former = before && (exists ? formerOf(before, wanted) : formerOfMissing(before, wanted));
   return {
     ...held,
-    isMadeByStack: before?.isMadeByStack ?? false,
+    isMadeByStack: !exists || (before?.isMadeByStack ?? false),
     ...(former !== undefined && { former }),
   };
 }
@@ -90,6 +89,18 @@ function formerOf(
   }
   // CloudFormation itself has moved a resource that it knows.
   return known === key ? undefined : { owner: before.owner, rights };
+}
+
+/**
+ * Who else in the stack had what was deleted by hand and is made anew: that resource may get another name in the same
+ * deployment, and finds it when a rollback undoes this.
+ */
+function formerOfMissing(
+  { owner: former, state, at }: StoredDeclaration,
+  { owner }: Claim,
+): FormerOwner | undefined {
+  const isOther = state === 'held' && former.stack === owner.stack && !isSameOwner(former, owner);
+  return isOther ? { owner: former, missingAt: at } : undefined;
 }
 
 /** What to do when a resource no longer declares something. */
@@ -122,9 +133,10 @@ export function released(
   }
   const next = { ...settled, events, at: now };
   if (former !== undefined) {
+    const { missingAt } = former;
     const state = isSameOwner(former.owner, owner) ? 'left' : 'held';
-    const declaration = { ...next, owner: former.owner, state } as const;
-    return { declaration, isDeletion: false, rights: former.rights };
+    const declaration = { ...next, owner: former.owner, state, at: missingAt ?? now } as const;
+    return { declaration, isDeletion: missingAt !== undefined, rights: former.rights };
   }
   if (leaves) return { declaration: { ...next, state: 'left' }, isDeletion: false };
   return { declaration: { ...next, state: 'ended' }, isDeletion: found.isMadeByStack };

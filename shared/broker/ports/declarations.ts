@@ -19,7 +19,7 @@ export interface Declaration {
   readonly state: 'held' | 'left' | 'ended';
   /** Whether a stack has made it. What somebody else has made is never deleted. */
   readonly isMadeByStack: boolean;
-  /** Who had it before the owner, and gets it back; absent = the owner has made it, or nobody had declared it. */
+  /** Who had declared it before, and gets it back if it was there; absent = nobody had. */
   readonly former?: FormerOwner;
   /** When the owner last changed it, epoch ms. */
   readonly at: number;
@@ -33,6 +33,8 @@ export interface FormerOwner {
   readonly owner: DeclarationOwner;
   /** The rights that an authorization rule had. */
   readonly rights?: readonly string[] | undefined;
+  /** Present if it had been deleted by hand, so that the owner has made it: when this one last changed it, epoch ms. */
+  readonly missingAt?: number;
 }
 
 /** A declaration as it is stored. */

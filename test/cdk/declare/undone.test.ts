@@ -108,6 +108,35 @@ test('a rollback undoes a change of the name although another resource has taken
   assert.equal((await management.get('a')).id, id);
 });
 
+test('a rollback finds a queue that was deleted by hand and made anew by another resource', async (t) => {
+  const { stack, management, clock } = await startDeclaring(t);
+  const shop = stack('shop');
+  await shop.deploy({ A: queue('a') });
+  await management.delete('a');
+  clock.advance({ hours: 1 });
+  const next = { B: queue('a'), A: queue('c') };
+  assert.match((await shop.deploy({ ...next, Broken: BROKEN })) ?? '', /nowhere/);
+  await management.get('a');
+  await assert.rejects(management.get('c'));
+  await shop.delete();
+  await assert.rejects(management.get('a'));
+});
+
+test('a key that was deleted by hand and made anew goes with the rollback', async (t) => {
+  const { stack, management, parameters, clock } = await startDeclaring(t);
+  const shop = stack('shop');
+  const before = { Orders: queue('orders'), A: rule('orders', 'sender', 'Send') };
+  await shop.deploy(before);
+  await management.update('orders', { kind: 'queue', authorizationRules: [] }, '*');
+  clock.advance({ hours: 1 });
+  const next = { ...before, B: rule('orders', 'sender', 'Listen'), Broken: BROKEN };
+  assert.match((await shop.deploy(next)) ?? '', /nowhere/);
+  const { description } = await management.get('orders');
+  assert.ok(description.kind === 'queue');
+  assert.deepEqual(description.authorizationRules, []);
+  assert.equal(parameters.values.size, 0);
+});
+
 test('a deletion that CloudFormation asks for once more takes nothing that was given back', async (t) => {
   const { stack, management, answer } = await startDeclaring(t);
   await stack('shop').deploy({ Orders: queue('orders') });
