@@ -122,6 +122,18 @@ test('a rollback finds a queue that was deleted by hand and made anew by another
   await assert.rejects(management.get('a'));
 });
 
+test('a queue that was deleted by hand is free again after a deployment that made it anew has failed', async (t) => {
+  const { stack, management, clock } = await startDeclaring(t);
+  const shop = stack('shop');
+  await shop.deploy({ A: queue('a') });
+  await management.delete('a');
+  clock.advance({ hours: 1 });
+  assert.match((await shop.deploy({ B: queue('a'), Broken: BROKEN })) ?? '', /nowhere/);
+  await assert.rejects(management.get('a'));
+  assert.equal(await shop.deploy({ B: queue('a') }), undefined);
+  await management.get('a');
+});
+
 test('a key that was deleted by hand and made anew goes with the rollback', async (t) => {
   const { stack, management, parameters, clock } = await startDeclaring(t);
   const shop = stack('shop');
