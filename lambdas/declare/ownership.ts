@@ -132,14 +132,20 @@ export function released(
     return isFormer ? { declaration: { ...settled, events }, isDeletion: false } : undefined;
   }
   const next = { ...settled, events, at: now };
-  if (former !== undefined) {
-    const { missingAt } = former;
+  if (former !== undefined && former.missingAt === undefined) {
     const state = isSameOwner(former.owner, owner) ? 'left' : 'held';
-    const declaration = { ...next, owner: former.owner, state, at: missingAt ?? now } as const;
-    return { declaration, isDeletion: missingAt !== undefined, rights: former.rights };
+    const declaration = { ...next, owner: former.owner, state } as const;
+    return { declaration, isDeletion: false, rights: former.rights };
   }
   if (leaves) return { declaration: { ...next, state: 'left' }, isDeletion: false };
-  return { declaration: { ...next, state: 'ended' }, isDeletion: found.isMadeByStack };
+  // What was missing is missing again.
+  const missing = former && {
+    owner: former.owner,
+    state: 'held' as const,
+    at: former.missingAt ?? now,
+  };
+  const declaration = { ...next, ...(missing ?? { state: 'ended' as const }) };
+  return { declaration, isDeletion: found.isMadeByStack };
 }
 
 /** Why a resource may not make or change what it does not own; undefined = it may. */

@@ -73,6 +73,19 @@ test('a creation that CloudFormation cancels deletes nothing that was retained',
   assert.equal((await management.get('orders')).id, id);
 });
 
+test('nor if another resource had it before, and it was deleted by hand', async (t) => {
+  const { stack, management, answer, clock } = await startDeclaring(t);
+  const shop = stack('shop');
+  await shop.deploy({ Former: retained(queue('orders')) });
+  await management.delete('orders');
+  clock.advance({ hours: 1 });
+  await shop.deploy({ Orders: retained(queue('orders')) });
+  const { id } = await management.get('orders');
+  await shop.deploy({});
+  await answer(event('Delete', 'Orders', queue('orders'), UNKNOWN));
+  assert.equal((await management.get('orders')).id, id);
+});
+
 test('a queue whose creation is cancelled at any moment is found by the next deployment', async (t) => {
   const { creating, cancelling, at } = await startTwo(t);
   for (let moment = 1; moment < MOMENTS_MAX; moment++) {
