@@ -5,7 +5,7 @@ import { isMore } from '../../runner/more.ts';
 import { directNetwork, simulatedClients } from '../../simulation/tables/client.ts';
 import { SimulatedDatabase } from '../../simulation/tables/database.ts';
 import { type Declaring, startDeclaring } from './declaring.ts';
-import { type FakeStack, queue, type TemplateResource } from './stack.ts';
+import { type Answer, type FakeStack, queue, type TemplateResource } from './stack.ts';
 
 /** Two stacks and somebody who works by hand, on few names, in any order: no message is lost that should stay. */
 
@@ -37,6 +37,10 @@ type Step =
   | { readonly kind: 'make' | 'remove'; readonly name: Name }
   /** The stack is deleted, all that it has retained, and begins anew. */
   | { readonly kind: 'leave'; readonly stack: StackName }
+  /** A creation is cancelled before the function hears of it. */
+  | { readonly kind: 'cancel'; readonly stack: StackName; readonly resource: Declared }
+  /** Lambda repeats an event, so many before the last one. */
+  | { readonly kind: 'repeat'; readonly back: number }
   | { readonly kind: 'wait'; readonly hours: number };
 
 const name = fc.constantFrom(...NAMES);
@@ -70,6 +74,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: stack.map((one): Step => ({ kind: 'leave', stack: one })) },
   { weight: 1, arbitrary: fc.constantFrom(1, 25).map((hours): Step => ({ kind: 'wait', hours })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(stack, declared)
+      .map(([one, resource]): Step => ({ kind: 'cancel', stack: one, resource })),
+  },
+  { weight: 1, arbitrary: fc.nat(3).map((back): Step => ({ kind: 'repeat', back })) },
 );
 
 test('whatever stacks declare, adopt, retain and fail at, no entity is lost', async (t) => {
@@ -88,9 +99,17 @@ class World {
   /** Ids of entities that were made by hand. */
   readonly #byHand = new Set<string>();
 
+  /** Answers events of both stacks, and remembers them. */
+  readonly #answer: Answer;
+  readonly #events: Parameters<Answer>[0][] = [];
+
   constructor(declaring: Declaring) {
     this.#declaring = declaring;
-    for (const one of STACKS) this.#stacks.set(one, declaring.stack(one));
+    this.#answer = (event) => {
+      this.#events.push(event);
+      return declaring.answer(event);
+    };
+    for (const one of STACKS) this.#stacks.set(one, declaring.stack(one, this.#answer));
   }
 
   async run(steps: readonly Step[]): Promise<void> {
@@ -109,7 +128,13 @@ class World {
           if ((await this.#ids()).has(one.name)) await management.delete(one.name);
           break;
         case 'leave':
-          this.#stacks.set(one.stack, this.#declaring.stack(one.stack));
+          this.#stacks.set(one.stack, this.#declaring.stack(one.stack, this.#answer));
+          break;
+        case 'cancel':
+          await this.#cancel(one);
+          break;
+        case 'repeat':
+          await this.#repeat(one.back);
           break;
         case 'wait':
           clock.advance({ hours: one.hours });
@@ -149,6 +174,25 @@ class World {
     for (const one of others) {
       if (before.has(one)) assert.equal(after.get(one), before.get(one), `${one} is the other's`);
     }
+  }
+
+  async #cancel({ stack: stackName, resource }: Step & { kind: 'cancel' }): Promise<void> {
+    const { id, name: queueName, count } = resource;
+    const one = this.#stacks.get(stackName);
+    if (one === undefined || id in one.physicalIds) return;
+    const before = await this.#ids();
+    await one.cancel(id, queue(queueName, { maxDeliveryCount: count }));
+    assert.deepEqual(await this.#ids(), before, 'a cancelled creation deletes nothing');
+  }
+
+  async #repeat(back: number): Promise<void> {
+    const event = this.#events.at(-1 - back);
+    if (event === undefined) return;
+    const before = await this.#ids();
+    await this.#declaring.answer(event);
+    // One that was refused may make something now.
+    const after = await this.#ids();
+    for (const [one, id] of before) assert.equal(after.get(one), id, `${one} is gone`);
   }
 
   #isKnown(queueName: Name): boolean {

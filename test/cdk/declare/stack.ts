@@ -51,6 +51,11 @@ export class FakeStack {
     await this.deploy({});
   }
 
+  /** Begins to create a resource and cancels that before it is heard of: only a deletion is sent. */
+  async cancel(id: string, resource: TemplateResource): Promise<void> {
+    await this.#remove(id, { ...resource, physicalId: `${this.#name}-${id}-1QX6YZ` });
+  }
+
   /** The ids by which the stack knows its resources. */
   get physicalIds(): Readonly<Record<string, string>> {
     return Object.fromEntries([...this.#deployed].map(([id, one]) => [id, one.physicalId]));
