@@ -47,3 +47,6 @@ export const HEADER = {
   firstAcquirer: 3,
   deliveryCount: 4,
 } as const;
+
+/** The largest time to live in a header, ms. At it, creation and expiry time say it (semantics W18). */
+export const HEADER_TTL_MAX = 0xffff_ffff;

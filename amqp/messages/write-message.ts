@@ -1,6 +1,6 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { shownPartitionKey } from '../../shared/domain/messages/message.ts';
+import { type OutgoingMessage, shownPartitionKey } from '../../shared/domain/messages/message.ts';
 import { present } from '../../shared/domain/present.ts';
 import { trimmed } from '../wire/fields.ts';
 import {
@@ -18,15 +18,13 @@ import {
   uuid,
 } from '../wire/value.ts';
 import { type AmqpOnly, unpackAmqpOnly } from './amqp-only-sections.ts';
-import { ANNOTATION, HEADER, LOCK_TOKEN, PROPERTY } from './annotations.ts';
+import { ANNOTATION, HEADER, HEADER_TTL_MAX, LOCK_TOKEN, PROPERTY } from './annotations.ts';
 import { writeBody } from './bodies.ts';
 import { idText } from './json-text.ts';
 import { fromProperties, guidBytes } from './property-values.ts';
 import { writeSections } from './sections.ts';
 
 const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
-/** The header's time to live has 32 bits (semantics W18). */
-const HEADER_TTL_MAX = 0xffff_ffff;
 
 /** Changes the state of a received message to Scheduled if it was sent as scheduled, as the vendor's service does. */
 export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
@@ -49,65 +47,95 @@ export function withLockEndShown(
 
 /** Encodes a message for a receiver or a peek (semantics W16, W17). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
-  const { message } = stored;
-  const amqpOnly = unpackAmqpOnly(message.amqp);
-  const applicationProperties = fromProperties(message.properties, amqpOnly.others);
-  return writeSections({
-    header: header(stored, amqpOnly),
-    ...present({ deliveryAnnotations: deliveryAnnotations(stored, amqpOnly) }),
-    annotations: annotations(stored, amqpOnly),
-    properties: properties(stored, amqpOnly),
-    ...(applicationProperties === undefined ? {} : { applicationProperties }),
-    body: writeBody(message.body, amqpOnly.body),
-    ...(amqpOnly.footer === undefined ? {} : { footer: amqpOnly.footer }),
+  const { message, timeToLiveMs, failedDeliveries, enqueuedAt } = stored;
+  const { scheduledEnqueueAt } = message;
+  return write(message, {
+    timeToLiveMs,
+    failedDeliveries,
+    // The time to live of a scheduled message starts when it becomes due.
+    createdAt: (sent) => (scheduledEnqueueAt === undefined ? sent : undefined) ?? enqueuedAt,
+    deliveryAnnotations:
+      'lockToken' in stored ? [[symbol(LOCK_TOKEN), uuid(guidBytes(stored.lockToken))]] : [],
+    annotations: {
+      [ANNOTATION.sequenceNumber]: long(stored.sequenceNumber),
+      [ANNOTATION.enqueuedTime]: timestamp(enqueuedAt),
+      [ANNOTATION.enqueuedSequenceNumber]: optional(long, message.enqueuedSequenceNumber),
+      [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
+      [ANNOTATION.messageState]: int(STATES[stored.state]),
+      [ANNOTATION.partitionKey]: optional(str, shownPartitionKey(message)),
+      [ANNOTATION.deadLetterSource]: optional(str, message.deadLetterSource),
+    },
   });
 }
 
-function header(
-  { timeToLiveMs, failedDeliveries }: ReceivedMessage,
-  amqpOnly: AmqpOnly,
-): AmqpValue {
+/** Encodes a message as its sender does, so that `readMessages` gives the same message. */
+export function writeOutgoing(message: OutgoingMessage): Buffer {
+  const { timeToLiveMs, partitionKey } = message;
+  return write(message, {
+    timeToLiveMs,
+    // Beyond 32 bits, the time to live is the difference of two instants, of which the sender has set the first.
+    createdAt: (sent) => ((timeToLiveMs ?? 0) > HEADER_TTL_MAX ? (sent ?? 0) : undefined),
+    deliveryAnnotations: [],
+    annotations: { [ANNOTATION.partitionKey]: optional(str, partitionKey) },
+  });
+}
+
+/** What is encoded beside the fields that every message has. */
+interface Encoded {
+  readonly timeToLiveMs: number | undefined;
+  readonly failedDeliveries?: number;
+  /** When the time to live began, epoch ms, if its end is encoded, too. `sent` = what the sender has set. */
+  readonly createdAt: (sent: number | undefined) => number | undefined;
+  readonly deliveryAnnotations: readonly MapEntry[];
+  readonly annotations: Readonly<Record<string, AmqpValue | undefined>>;
+}
+
+function write(message: OutgoingMessage, more: Encoded): Buffer {
+  const amqpOnly = unpackAmqpOnly(message.amqp);
+  // The sender's delivery annotations are returned, as the live suite of the vendor's Go client asserts.
+  const deliveryAnnotations = [...more.deliveryAnnotations, ...amqpOnly.deliveryAnnotations];
+  return writeSections({
+    header: header(amqpOnly, more),
+    ...present({
+      deliveryAnnotations: mapUnlessEmpty(deliveryAnnotations),
+      annotations: annotations(message, amqpOnly, more),
+      applicationProperties: fromProperties(message.properties, amqpOnly.others),
+      footer: amqpOnly.footer,
+    }),
+    properties: properties(message, amqpOnly, more),
+    body: writeBody(message.body, amqpOnly.body),
+  });
+}
+
+function header(amqpOnly: AmqpOnly, { timeToLiveMs, failedDeliveries }: Encoded): AmqpValue {
   const fields: (AmqpValue | undefined)[] = [];
   fields[HEADER.durable] = amqpOnly.durable;
   fields[HEADER.priority] = amqpOnly.priority;
   fields[HEADER.timeToLive] =
     timeToLiveMs === undefined ? undefined : uint(Math.min(timeToLiveMs, HEADER_TTL_MAX));
   fields[HEADER.firstAcquirer] =
-    failedDeliveries > 0 ? amqpOnly.firstAcquirer && bool(false) : amqpOnly.firstAcquirer;
-  fields[HEADER.deliveryCount] = uint(failedDeliveries);
+    (failedDeliveries ?? 0) > 0 ? amqpOnly.firstAcquirer && bool(false) : amqpOnly.firstAcquirer;
+  fields[HEADER.deliveryCount] = optional(uint, failedDeliveries);
   return trimmed(Array.from(fields));
 }
 
-/** The sender's delivery annotations are returned, as the live suite of the vendor's Go client asserts. */
-function deliveryAnnotations(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue | undefined {
-  const lock: readonly MapEntry[] =
-    'lockToken' in stored ? [[symbol(LOCK_TOKEN), uuid(guidBytes(stored.lockToken))]] : [];
-  const value = [...lock, ...amqpOnly.deliveryAnnotations];
-  return value.length === 0 ? undefined : { type: 'map', value };
-}
-
-function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
-  const { message, sequenceNumber, enqueuedAt, state } = stored;
-  const { enqueuedSequenceNumber, scheduledEnqueueAt } = message;
+function annotations(
+  { viaPartitionKey, scheduledEnqueueAt }: OutgoingMessage,
+  amqpOnly: AmqpOnly,
+  more: Encoded,
+): AmqpValue | undefined {
   const own = mapOf(
     {
-      [ANNOTATION.sequenceNumber]: long(sequenceNumber),
-      [ANNOTATION.enqueuedTime]: timestamp(enqueuedAt),
-      [ANNOTATION.enqueuedSequenceNumber]: optional(long, enqueuedSequenceNumber),
-      [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
-      [ANNOTATION.messageState]: int(STATES[state]),
-      [ANNOTATION.partitionKey]: optional(str, shownPartitionKey(message)),
-      [ANNOTATION.viaPartitionKey]: optional(str, message.viaPartitionKey),
+      ...more.annotations,
+      [ANNOTATION.viaPartitionKey]: optional(str, viaPartitionKey),
       [ANNOTATION.scheduledEnqueueTime]: optional(timestamp, scheduledEnqueueAt),
-      [ANNOTATION.deadLetterSource]: optional(str, message.deadLetterSource),
     },
     symbol,
   );
-  return own.type === 'map' ? { ...own, value: [...own.value, ...amqpOnly.annotations] } : own;
+  return mapUnlessEmpty([...(own.type === 'map' ? own.value : []), ...amqpOnly.annotations]);
 }
 
-function properties(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
-  const { message } = stored;
+function properties(message: OutgoingMessage, amqpOnly: AmqpOnly, more: Encoded): AmqpValue {
   const fields: (AmqpValue | undefined)[] = [...amqpOnly.properties];
   fields[PROPERTY.messageId] = idValue(message.messageId, fields[PROPERTY.messageId]);
   fields[PROPERTY.to] = optional(str, message.to);
@@ -115,7 +143,7 @@ function properties(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
   fields[PROPERTY.replyTo] = optional(str, message.replyTo);
   fields[PROPERTY.correlationId] = idValue(message.correlationId, fields[PROPERTY.correlationId]);
   fields[PROPERTY.contentType] = optional(symbol, message.contentType);
-  setLifetime(fields, stored);
+  setLifetime(fields, more);
   fields[PROPERTY.groupId] = optional(str, message.sessionId);
   fields[PROPERTY.replyToGroupId] = optional(str, message.replyToSessionId);
   return trimmed(Array.from(fields));
@@ -124,16 +152,18 @@ function properties(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
 /** Sets creation and expiry time. Clients compute the time to live from the two, so they must match it. */
 function setLifetime(
   fields: (AmqpValue | undefined)[],
-  { message, enqueuedAt, timeToLiveMs }: ReceivedMessage,
+  { timeToLiveMs, createdAt }: Encoded,
 ): void {
-  if (timeToLiveMs === undefined) return;
-  // The time to live of a scheduled message starts when it becomes due.
-  const sent = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
-  const createdAt = numberOf(sent) ?? enqueuedAt;
-  fields[PROPERTY.creationTime] = timestamp(createdAt);
+  const created = createdAt(numberOf(fields[PROPERTY.creationTime]));
+  if (timeToLiveMs === undefined || created === undefined) return;
+  fields[PROPERTY.creationTime] = timestamp(created);
   fields[PROPERTY.absoluteExpiryTime] = timestamp(
-    Math.min(createdAt + timeToLiveMs, LIMITS.instantMax),
+    Math.min(created + timeToLiveMs, LIMITS.instantMax),
   );
+}
+
+function mapUnlessEmpty(value: readonly MapEntry[]): AmqpValue | undefined {
+  return value.length === 0 ? undefined : { type: 'map', value };
 }
 
 /** Returns an id in the sender's type, unless a rule's action has changed it. */
