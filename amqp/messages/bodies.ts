@@ -20,19 +20,37 @@ const UTF8 = new TextEncoder();
 /** Holds memory for decoded messages, bytes; a negative number releases some. Throws if there is none. */
 export type HoldBytes = (bytes: number) => void;
 
+/** What the messages of one delivery take once they are decoded. */
+export interface DecodedAccount {
+  readonly hold: HoldBytes;
+  /** Counts JSON of bodies, bytes; a negative number takes some back. Throws MessageSizeExceeded. */
+  readonly show: (bytes: number) => void;
+}
+
+/** The account of a delivery of `bytes` bytes, whose bodies together may become only so much JSON. */
+export function decodedAccount(bytes: number, hold: HoldBytes): DecodedAccount {
+  const most = shownBytes + bytes * shownPerByte;
+  let shown = 0;
+  const show = (more: number) => {
+    shown += more;
+    if (shown > most) throw tooLongAsJson(shown);
+  };
+  return { hold, show };
+}
+
 /**
  * Reads the body of a message. One data section, and one value that is a string or a binary, are the body for
  * every protocol. Any other body is kept as it is for AMQP, and other protocols get several data sections
- * joined, and the rest (other values, sequences) as JSON. `bytes` = the size of the encoded message. Throws
- * DecodeError for data that is not binary, and MessageSizeExceeded if the JSON is many times that size.
+ * joined, and the rest (other values, sequences) as JSON. Throws DecodeError for data that is not binary, and as
+ * `account` does.
  */
-export function readBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): ReadBody {
+export function readBody(sections: readonly AmqpValue[], account: DecodedAccount): ReadBody {
   const [first, ...more] = sections;
   if (sections.some(isDataWithoutBytes)) throw new DecodeError('a data section holds bytes');
   if (first?.type !== 'described') return { body: new Uint8Array(), form: { kind: 'none' } };
   const single = more.length === 0 ? readSingle(first) : undefined;
   if (single !== undefined) return single;
-  return { body: jsonBody(sections, bytes, hold), form: { kind: 'sections', sections } };
+  return { body: jsonBody(sections, account), form: { kind: 'sections', sections } };
 }
 
 function isDataWithoutBytes(section: AmqpValue): boolean {
@@ -72,25 +90,26 @@ export function writeBody(body: Uint8Array, form: BodyForm | undefined): readonl
   }
 }
 
-function jsonBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): Uint8Array {
+function jsonBody(sections: readonly AmqpValue[], { hold, show }: DecodedAccount): Uint8Array {
   const values = sections.map((section) => (section as { value: AmqpValue }).value);
   if (sections.every((section) => codeOf(section) === SECTION.data)) {
     const parts = values.map((value) => (value.type === 'binary' ? value.value : []));
     return compact(Buffer.concat(parts as Uint8Array[]));
   }
   const size = values.reduce((sum, value) => sum + jsonBytesMax(value) + ','.length, '[]'.length);
-  if (size > shownBytes + bytes * shownPerByte) throw tooLongAsJson(size);
+  show(size);
   hold(size * heldPerShownByte);
   const [only] = values;
   const isSingle = values.length === 1 && only !== undefined;
   const body = UTF8.encode(isSingle ? jsonText(only) : `[${values.map(jsonText).join(',')}]`);
+  show(body.byteLength - size);
   hold((body.byteLength - size) * heldPerShownByte);
   return body;
 }
 
 function tooLongAsJson(size: number): BrokerError {
   return messageSizeExceeded(
-    `The body would be ${size} bytes long as JSON, in which it is shown to clients that do not speak AMQP. Send it as data, or in several messages.`,
+    `The bodies would be ${size} bytes long as JSON, in which they are shown to clients that do not speak AMQP. Send them as data, or less at a time.`,
     { subCode: '40000' },
   );
 }

@@ -15,9 +15,10 @@ import {
   BROKER_ANNOTATIONS,
   BROKER_DELIVERY_ANNOTATIONS,
   HEADER,
+  HEADER_TTL_MAX,
   PROPERTY,
 } from './annotations.ts';
-import { type HoldBytes, readBody } from './bodies.ts';
+import { type DecodedAccount, decodedAccount, type HoldBytes, readBody } from './bodies.ts';
 import { idText } from './json-text.ts';
 import { toProperties } from './property-values.ts';
 import { readSections, SECTION, type Sections } from './sections.ts';
@@ -63,12 +64,13 @@ export async function readMessages(
   requireBatchFits(encoded.length);
   const messages: OutgoingMessage[] = [];
   const bytesOfAll = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const account = decodedAccount(bytesOfAll, hold);
   let valuesBefore = 0;
   for (const bytes of encoded) {
     await before(bytes.byteLength);
     hold(bytes.byteLength * HELD_PER_BYTE);
     const delivery = { valuesBefore, bytesOfAll };
-    const [message, values] = withArgumentErrors(() => readOne(bytes, delivery, hold));
+    const [message, values] = withArgumentErrors(() => readOne(bytes, delivery, account));
     valuesBefore = values;
     messages.push(message);
   }
@@ -94,9 +96,10 @@ function readEach(
   { valuesBefore, bytesOfAll }: DeliveryTotals,
   hold: HoldBytes,
 ): OutgoingMessage[] {
+  const account = decodedAccount(bytesOfAll, hold);
   let values = valuesBefore;
   return encoded.map((bytes) => {
-    const [message, valuesThen] = readOne(bytes, { valuesBefore: values, bytesOfAll }, hold);
+    const [message, valuesThen] = readOne(bytes, { valuesBefore: values, bytesOfAll }, account);
     values = valuesThen;
     return message;
   });
@@ -106,11 +109,12 @@ function readEach(
 function readOne(
   bytes: Uint8Array,
   delivery: DeliveryTotals,
-  hold: HoldBytes,
+  account: DecodedAccount,
 ): readonly [OutgoingMessage, number] {
+  const { hold } = account;
   hold(MESSAGE_BYTES);
   const sections = readSections(bytes, delivery);
-  const message = toMessage(sections, bytes.byteLength, hold);
+  const message = toMessage(sections, account);
   const longer = Math.max(0, (message.amqp?.byteLength ?? 0) - bytes.byteLength);
   hold(longer + Object.keys(message.properties).length * PROPERTY_BYTES);
   return [message, sections.values];
@@ -125,15 +129,19 @@ function withArgumentErrors<Value>(read: () => Value): Value {
   }
 }
 
-function toMessage(sections: Sections, bytes: number, hold: HoldBytes): OutgoingMessage {
-  const header = new ListFields(sections.header ?? EMPTY);
-  const properties = new ListFields(sections.properties ?? EMPTY);
+/**
+ * Converts the decoded sections of a message. `account` counts what is made of them. Throws DecodeError, and as
+ * `account` does.
+ */
+export function toMessage(sections: Sections, account: DecodedAccount): OutgoingMessage {
+  const header = new ListFields(sections.header ?? EMPTY_LIST);
+  const properties = new ListFields(sections.properties ?? EMPTY_LIST);
   const annotations = fieldsOf(sections.annotations);
   const { applicationProperties } = sections;
   if (applicationProperties?.type === 'map')
     requirePropertyCount(applicationProperties.value.length);
   const { properties: application, others } = toProperties(applicationProperties);
-  const { body, form } = readBody(sections.body, bytes, hold);
+  const { body, form } = readBody(sections.body, account);
   const amqp = packAmqpOnly({
     ...present({
       durable: header.at(HEADER.durable),
@@ -154,8 +162,8 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
     body,
     properties: application,
     ...present({
-      messageId: idText(properties.at(PROPERTY.messageId)) || undefined,
-      correlationId: idText(properties.at(PROPERTY.correlationId)),
+      messageId: readId(properties.at(PROPERTY.messageId)) || undefined,
+      correlationId: readId(properties.at(PROPERTY.correlationId)),
       to: properties.text(PROPERTY.to),
       label: properties.text(PROPERTY.subject),
       replyTo: properties.text(PROPERTY.replyTo),
@@ -172,20 +180,28 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
   };
 }
 
-const EMPTY: AmqpValue = {
+/** A section without fields. */
+export const EMPTY_LIST: AmqpValue = {
   type: 'described',
   descriptor: { type: 'null' },
   value: { type: 'list', value: [] },
 };
+
+/** Throws DecodeError for an id that is no single value: no client sends one, and its text could have any length. */
+function readId(value: AmqpValue | undefined): string | undefined {
+  if (value !== undefined && NO_IDS.has(value.type)) {
+    throw new DecodeError('an id of a message is a text, a number, a uuid or a binary');
+  }
+  return idText(value);
+}
+
+const NO_IDS: ReadonlySet<AmqpValue['type']> = new Set(['list', 'map', 'array', 'described']);
 
 /** Returns epoch ms. Out-of-range numbers are returned too, so that they are refused and not ignored. */
 function instantOf(value: AmqpValue | undefined): number | undefined {
   const ms = bigintOf(value) ?? (value?.type === 'timestamp' ? value.value : undefined);
   return ms === undefined ? undefined : Number(ms);
 }
-
-/** At the maximum of the header's 32 bits, the absolute expiry time determines the time to live (semantics W18). */
-const HEADER_TTL_MAX = 0xffff_ffff;
 
 function timeToLive(header: ListFields, properties: ListFields): number | undefined {
   const ms = header.number(HEADER.timeToLive);

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jsonBytesMax, jsonText } from '../../../amqp/messages/json-text.ts';
-import { readDelivery } from '../../../amqp/messages/read-message.ts';
+import { BATCH_FORMAT, readDelivery } from '../../../amqp/messages/read-message.ts';
 import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
-import { type AmqpValue, described, list, mapOf, NULL, str } from '../../../amqp/wire/value.ts';
+import {
+  type AmqpValue,
+  binary,
+  described,
+  list,
+  mapOf,
+  NULL,
+  str,
+} from '../../../amqp/wire/value.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { MB } from '../../../shared/domain/units.ts';
@@ -62,6 +70,41 @@ test('row 5: a body whose JSON is many times as long is refused before the JSON 
     JSON.stringify = stringify;
   }
   assert.equal(written, 0);
+});
+
+/** A map in the key of a map in a key: each level doubles the length of its JSON. */
+const keyInKey = (levels: number): AmqpValue =>
+  levels === 0 ? str('') : { type: 'map', value: [[keyInKey(levels - 1), NULL]] };
+
+test('row 5: the bodies of a batch become as much JSON together as one body may', () => {
+  const message = valueMessage(keyInKey(18));
+  const [one] = readDelivery(message, 0);
+  const atMost = Math.floor(shownBytes / (one?.body.length ?? 0));
+  const batch = (count: number) =>
+    writeSections({
+      body: Array.from({ length: count }, () => described(SECTION.data, binary(message))),
+    });
+  assert.equal(readDelivery(batch(4), BATCH_FORMAT).length, 4);
+  assert.throws(() => readDelivery(batch(atMost + 1), BATCH_FORMAT), {
+    code: 'MessageSizeExceeded',
+    message: /as JSON/,
+  });
+});
+
+test('row 5: an id of a message that is no single value is refused before it becomes a text', () => {
+  for (const id of [
+    keyInKey(28),
+    list([]),
+    described(1n, str('a')),
+    { type: 'array', element: 'string', value: [] } as const,
+  ]) {
+    for (const properties of [list([id]), list([NULL, NULL, NULL, NULL, NULL, id])]) {
+      assert.throws(() => readDelivery(writeSections({ properties, body: [] }), 0), {
+        code: 'ArgumentError',
+        message: /an id of a message/,
+      });
+    }
+  }
 });
 
 test('row 5: the JSON of a value is never longer than its computed maximum', () => {
