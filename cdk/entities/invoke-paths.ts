@@ -59,6 +59,7 @@ const LISTEN: readonly string[] = [
     (name) => `POST/{entity}/messages/${withAnyCapitals(name)}`,
   ),
   'GET/{entity}/messages',
+  'GET/{entity}/messages/$receiver',
   'DELETE/{entity}/messages/*',
   'PUT/{entity}/messages/*',
 ];

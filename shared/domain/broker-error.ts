@@ -49,6 +49,8 @@ export class BrokerError extends Error {
   readonly subCode: string | undefined;
   /** In a transaction: the index of the operation that failed, if known. */
   readonly operation: number | undefined;
+  /** The id in the log of another process, if that has refused the request. */
+  readonly trackingId: string | undefined;
 
   constructor(
     code: BrokerErrorCode,
@@ -57,6 +59,7 @@ export class BrokerError extends Error {
       readonly cause?: unknown;
       readonly subCode?: string | undefined;
       readonly operation?: number | undefined;
+      readonly trackingId?: string | undefined;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -64,12 +67,19 @@ export class BrokerError extends Error {
     this.code = code;
     this.subCode = options.subCode;
     this.operation = options.operation;
+    this.trackingId = options.trackingId;
   }
 
   /** The same error, attributed to the operation with this index in its transaction. */
   ofOperation(operation: number): BrokerError {
-    const { code, message, subCode } = this;
-    return new BrokerError(code, message, { cause: this, subCode, operation });
+    const { code, message, subCode, trackingId } = this;
+    return new BrokerError(code, message, { cause: this, subCode, trackingId, operation });
+  }
+
+  /** The same error in other words. */
+  withMessage(message: string): BrokerError {
+    const { code, subCode, trackingId, operation } = this;
+    return new BrokerError(code, message, { cause: this, subCode, trackingId, operation });
   }
 
   /** Whether the same request may succeed if the client repeats it. */

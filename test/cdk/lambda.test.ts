@@ -4,7 +4,10 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
 import { deployedHttpSettings, functionSettings } from '../../shared/app/deployed-settings.ts';
 import { readEndpoint, readHttpSettings, readTableNames } from '../../shared/app/settings.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { exactBody } from '../support/exact-messages.ts';
+import { startApp } from '../support/http-fixture.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
 
 test('a request arrives as it was sent', async () => {
@@ -24,6 +27,28 @@ test('a request arrives as it was sent', async () => {
   assert.equal(request.url, 'https://b.example/orders/messages?timeout=60&api-version=2015-01');
   assert.equal(request.headers.get('authorization'), 'SharedAccessSignature sr=x');
   assert.deepEqual(new Uint8Array(await request.arrayBuffer()), Uint8Array.of(0, 255, 128));
+});
+
+test('every byte of exact messages survives the event and the result, which are in base64', async () => {
+  const { app, broker } = startApp();
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  const type = 'application/vnd.dynabus.amqp';
+  const authorization = createSasToken({
+    audience: 'https://b.example',
+    keyName: 'root',
+    key: 'root-primary',
+    expiresAt: Date.UTC(2099, 0, 1),
+  });
+  const headers = { authorization, accept: type, 'content-type': type };
+  const body = exactBody({ messageId: 'm', body: bytes, properties: {} }).toString('base64');
+  const event = { headers, method: 'POST', rawPath: '/q/messages' };
+  const sent = await answer(app.fetch, { ...event, body, isBase64Encoded: true });
+  assert.equal(sent.statusCode, 201);
+  assert.deepEqual(Buffer.from(broker.waiting('q')[0]?.message.body ?? []), bytes);
+  const result = await answer(app.fetch, { ...event, rawPath: '/q/messages/head' });
+  assert.deepEqual([result.statusCode, result.headers?.['content-type']], [201, type]);
+  assert.equal(result.isBase64Encoded, true);
+  assert.ok(Buffer.from(result.body ?? '', 'base64').includes(bytes));
 });
 
 test('a method that no operation has arrives too, for a refusal as of any other', async () => {

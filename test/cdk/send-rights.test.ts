@@ -50,3 +50,20 @@ test('they are enough for topics with more subscriptions than one transaction ho
   assert.deepEqual(await drainBodies(broker, paths.at(-1) ?? ''), ['a', 'b', 'c', 'd']);
   assert.deepEqual(denied, []);
 });
+
+test('they are enough for sends that are carried out once, to queues and topics', async (t) => {
+  const { broker, sender, denied } = await startSender(t);
+  expectStatus(await broker.createQueue('q', DETECTING), 201);
+  await createTopic(broker);
+  await createSubscriptions(broker, [subscription('s')]);
+  for (const path of ['q', 't']) {
+    for (const key of [`${path} 1`, `${path} 2`, `${path} 1`]) {
+      expectStatus(await sender.send(path, key, {}, { 'Idempotency-Key': key }), 201);
+    }
+    const other = await sender.send(path, 'other', {}, { 'Idempotency-Key': `${path} 1` });
+    expectStatus(other, 400);
+  }
+  assert.deepEqual(await drainBodies(broker, 'q'), ['q 1', 'q 2']);
+  assert.deepEqual(await drainBodies(broker, subscription('s')), ['t 1', 't 2']);
+  assert.deepEqual(denied, []);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { readBody } from '../../amqp/messages/bodies.ts';
+import { decodedAccount, readBody } from '../../amqp/messages/bodies.ts';
 import { toProperties } from '../../amqp/messages/property-values.ts';
 import { SECTION } from '../../amqp/messages/sections.ts';
 import { compact } from '../../amqp/wire/compact.ts';
@@ -112,7 +112,8 @@ test('row 1: decoded properties do not retain the bytes from which they were dec
 
 test('row 1: a small body of several data sections has its own memory', () => {
   const section = described(SECTION.data, binary(Buffer.of(7)));
-  const { body } = readBody([section, section], 0, () => {});
+  const account = decodedAccount(0, () => {});
+  const { body } = readBody([section, section], account);
   assert.deepEqual([...body], [7, 7]);
   assert.equal(body.buffer.byteLength, 2);
 });

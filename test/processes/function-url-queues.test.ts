@@ -7,7 +7,14 @@ import { registerSpecs } from '../support/spec-modes.ts';
  * same behind each endpoint.
  */
 
-const USUAL = ['names', 'peek-lock', 'rest-properties', 'rest-wire', 'settle-tokens'] as const;
+const USUAL = [
+  'exact-messages',
+  'names',
+  'peek-lock',
+  'rest-properties',
+  'rest-wire',
+  'settle-tokens',
+] as const;
 
 const SPECS = {
   access: () => import('../spec/access/access.test.ts'),
@@ -57,6 +64,11 @@ const SPECS = {
   'lost-dollars': () => import('../spec/wire/lost-dollars.test.ts'),
   'rest-properties': () => import('../spec/wire/rest-properties.test.ts'),
   'rest-wire': () => import('../spec/wire/rest-wire.test.ts'),
+  'entity-facts': () => import('../spec/exact/entity-facts.test.ts'),
+  'exact-answer-size': () => import('../spec/exact/exact-answer-size.test.ts'),
+  'exact-messages': () => import('../spec/exact/exact-messages.test.ts'),
+  'exact-transactions': () => import('../spec/exact/exact-transactions.test.ts'),
+  'idempotency-key': () => import('../spec/exact/idempotency-key.test.ts'),
   names: () => import('../hostile/names.test.ts'),
 };
 

@@ -23,6 +23,11 @@ export function isoDate(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The end of a lock in answers, `lockedUntil` in epoch ms: to the second, and exactly. */
+export function lockEnds(lockedUntil: number) {
+  return { lockedUntilUtc: httpDate(lockedUntil), lockedUntil: isoDate(lockedUntil) };
+}
+
 /** Parses ISO 8601 with an offset, into epoch ms; `undefined` for anything else. */
 export function parseIsoDate(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;

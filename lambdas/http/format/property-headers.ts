@@ -13,7 +13,8 @@ import { requireWellFormed } from './well-formed-text.ts';
 const STANDARD_HEADERS: ReadonlySet<string> = new Set([
   ...['allow', 'alt-svc', 'authorization', 'baggage', 'brokerproperties', 'cache-control'],
   ...['cdn-loop', 'connection', 'cookie', 'date', 'dnt', 'etag', 'expect', 'forwarded', 'host'],
-  ...['keep-alive', 'last-modified', 'location', 'max-forwards', 'origin', 'pragma', 'range'],
+  ...['idempotency-key', 'keep-alive', 'last-modified', 'location', 'max-forwards', 'origin'],
+  ...['pragma', 'range'],
   ...['referer', 'retry-after', 'server', 'servicebusauthorization', 'set-cookie'],
   ...['servicebusdlqsupplementaryauthorization', 'servicebussupplementaryauthorization'],
   ...['strict-transport-security', 'te', 'traceparent', 'tracestate', 'trailer'],

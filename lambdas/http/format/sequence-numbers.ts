@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { DeferredOptions, SentMessage } from '../../../shared/broker/broker.ts';
+import type { DeferredOptions } from '../../../shared/broker/broker.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { isExactNumber } from './exact-json.ts';
 import { parseRequest } from './json-request.ts';
@@ -57,7 +57,9 @@ export function parseDeferred(body: Uint8Array): DeferredOptions {
 }
 
 /** Prints the sequence numbers of sent messages, all digits (semantics H14); `null` for one that was not stored. */
-export function printSentNumbers(sent: readonly SentMessage[]): string {
+export function printSentNumbers(
+  sent: readonly { readonly sequenceNumber?: bigint | undefined }[],
+): string {
   const numbers = sent.map(({ sequenceNumber: number }) => String(number ?? null));
   return `{"sequenceNumbers":[${numbers.join(',')}]}`;
 }

@@ -11,7 +11,7 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
 import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
 import type { BodyAccount } from '../routing/request-body.ts';
-import { httpDate } from './date-text.ts';
+import { lockEnds } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { plainNumber } from './exact-json.ts';
 import { checkRequest, parseRequest } from './json-request.ts';
@@ -35,6 +35,7 @@ const settlement = z.discriminatedUnion(
       outcome: z.literal('abandon'),
       lockToken,
       delaySeconds: z.optional(delaySeconds),
+      isUncounted: z.optional(z.boolean()),
       properties: changedProperties,
     }),
     z.strictObject({ outcome: z.literal('defer'), lockToken, properties: changedProperties }),
@@ -93,6 +94,7 @@ function actionOf(item: z.infer<typeof settlement>): SettlementAction {
         ...(item.delaySeconds === undefined
           ? {}
           : { delayMs: Math.round(item.delaySeconds * 1000) }),
+        ...(item.isUncounted ? { isUncounted: true } : {}),
       };
     case 'defer':
       return { kind: 'defer', ...changes };
@@ -129,7 +131,7 @@ export function printRenewals(outcomes: readonly RenewalOutcome[], random: Rando
   return JSON.stringify(
     outcomes.map(({ lockToken: token, lockedUntil, refusal }) => ({
       lockToken: token,
-      ...(lockedUntil === undefined ? {} : { lockedUntilUtc: httpDate(lockedUntil) }),
+      ...(lockedUntil === undefined ? {} : lockEnds(lockedUntil)),
       ...(refusal === undefined ? {} : { error: outcomeErrorOf(refusal, trackingId) }),
     })),
   );

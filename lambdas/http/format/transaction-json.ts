@@ -6,12 +6,15 @@ import type {
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
 import { argumentError, BrokerError } from '../../../shared/domain/broker-error.ts';
-import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
+import { requireTransactionSize } from '../../../shared/domain/messages/transaction-rules.ts';
 import { readBatch } from './batch-format.ts';
-import { httpDate } from './date-text.ts';
+import { lockEnds } from './date-text.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { checkRequest } from './json-request.ts';
+import { parseBase64 } from './property-json.ts';
 import { readSettlement } from './settlements.ts';
 import { isWellFormed, NOT_WELL_FORMED, requireWellFormed } from './well-formed-text.ts';
 
@@ -27,14 +30,27 @@ const transactionRequest = z.strictObject({
   operations: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
 });
 const sendOperation = z.strictObject({ messages: z.unknown() });
+const exactOperation = z.strictObject({ amqp: z.string() });
 const renewOperation = z.strictObject({
   lockToken: z.string().check(z.maxLength(LIMITS.idLength)),
 });
 const sessionIdSchema = z.optional(z.string().check(z.refine(isWellFormed, NOT_WELL_FORMED)));
 const entityPathSchema = z.string();
 
+/** A send whose messages are in the exact format (semantics H22), and not decoded yet. */
+export interface EncodedSend {
+  readonly kind: 'encodedSend';
+  readonly path: EntityPath;
+  readonly encoded: Uint8Array;
+}
+
+/** A transaction as it is parsed: the caller must be authorized before its encoded messages are decoded. */
+export interface ParsedTransaction extends Omit<Transaction, 'operations'> {
+  readonly operations: readonly (TransactionOperation | EncodedSend)[];
+}
+
 /** Reads `{"id":"…","operations":[…]}`. Throws ArgumentError, InvalidOperation, MessageLockLost. */
-export function parseTransaction(body: Uint8Array): Transaction {
+export function parseTransaction(body: Uint8Array): ParsedTransaction {
   const json = parseExactJson(body, 'The body');
   const { id, operations } = checkRequest(transactionRequest, json);
   return {
@@ -50,7 +66,33 @@ export function parseTransaction(body: Uint8Array): Transaction {
   };
 }
 
-function readOperation(json: unknown, index: number): TransactionOperation {
+/**
+ * Decodes the messages of encoded sends, one send at a time, until there are more than a transaction may send. `decode`
+ * returns the messages of one. Throws InvalidOperation, and what `decode` throws, with the index of the operation.
+ */
+export async function decodeSends(
+  { operations, ...transaction }: ParsedTransaction,
+  decode: (encoded: Uint8Array) => Promise<readonly OutgoingMessage[]>,
+): Promise<Transaction> {
+  const decoded: TransactionOperation[] = [];
+  let sent = 0;
+  for (const [index, operation] of operations.entries()) {
+    if (operation.kind !== 'encodedSend') {
+      decoded.push(operation);
+      continue;
+    }
+    const { path, encoded } = operation;
+    const messages = await decode(encoded).catch((error: unknown) => {
+      throw error instanceof BrokerError ? error.ofOperation(index) : error;
+    });
+    sent += messages.length;
+    requireTransactionSize(sent);
+    decoded.push({ kind: 'send', path, messages });
+  }
+  return { ...transaction, operations: decoded };
+}
+
+function readOperation(json: unknown, index: number): TransactionOperation | EncodedSend {
   try {
     return readVerb(json, `operations[${index}]`);
   } catch (error) {
@@ -58,7 +100,7 @@ function readOperation(json: unknown, index: number): TransactionOperation {
   }
 }
 
-function readVerb(json: unknown, at: string): TransactionOperation {
+function readVerb(json: unknown, at: string): TransactionOperation | EncodedSend {
   const verbs = isJsonObject(json) ? VERBS.filter((name) => Object.hasOwn(json, name)) : [];
   const [verb] = verbs;
   if (!isJsonObject(json) || verb === undefined || verbs.length > 1) {
@@ -74,6 +116,12 @@ function readVerb(json: unknown, at: string): TransactionOperation {
 }
 
 function readSend(fields: object, at: string) {
+  if (Object.hasOwn(fields, 'amqp')) {
+    const { amqp } = checkRequest(exactOperation, fields, at);
+    const encoded = parseBase64(amqp);
+    if (encoded === undefined) throw argumentError(`${at}.amqp is not valid base64.`);
+    return { kind: 'encodedSend' as const, encoded };
+  }
   const { messages } = checkRequest(sendOperation, fields, at);
   return { kind: 'send' as const, messages: readBatch(messages) };
 }
@@ -100,6 +148,6 @@ function printOutcome(outcome: OperationOutcome): string {
     case 'settled':
       return '{"settled":true}';
     case 'renewed':
-      return JSON.stringify({ lockedUntilUtc: httpDate(outcome.lockedUntil) });
+      return JSON.stringify(lockEnds(outcome.lockedUntil));
   }
 }

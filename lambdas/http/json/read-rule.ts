@@ -24,7 +24,11 @@ const VALUES: readonly string[] = ['parameters', 'properties'];
  * `name` = its name in the path, with which that in the body must agree. Throws ArgumentError with all faults.
  */
 export function readRule(body: Uint8Array, name: string): RuleInput {
-  const json = parseDescription(body);
+  return readRuleJson(parseDescription(body), name);
+}
+
+/** The same from JSON that `parseExactJson` parsed. */
+export function readRuleJson(json: JsonObject, name: string): RuleInput {
   const faults = new Faults();
   const fields = Fields.of(json, '', faults);
   if (fields !== undefined) requireAgreement(fields, 'name', name, 'the path says');

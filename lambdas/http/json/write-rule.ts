@@ -13,7 +13,7 @@ import { printRuleValues } from './rule-values.ts';
  * Prints a rule as JSON, from which `readRule` reads the same: an expression without parameters is a text. It is text,
  * not an object, since JSON.stringify cannot print the types of values.
  */
-export function printRule({ rule, updatedAt }: StoredRule): string {
+export function printRule({ rule, updatedAt }: Pick<StoredRule, 'rule' | 'updatedAt'>): string {
   const { name, filter, action, createdAt } = rule;
   return printObject([
     ['name', JSON.stringify(name)],

@@ -4,6 +4,11 @@ const JSON_TYPES: readonly string[] = ['application/json'];
 const ANY_TYPES: readonly string[] = ['*/*', 'application/*'];
 const XML_TYPES: readonly string[] = ['application/atom+xml', 'application/xml', 'text/xml'];
 
+/** Whether `Accept` names a media type, and not with a quality of 0. A range that includes it does not name it. */
+export function acceptsType({ headers }: Request, type: string): boolean {
+  return (qualityOf(mediaRanges(headers.get('accept') ?? ''), [type]) ?? 0) > 0;
+}
+
 /** Whether a request has a JSON body, which its Content-Type says; any other body is ATOM (semantics G25). */
 export function hasJsonBody({ headers }: Request): boolean {
   return JSON_TYPES.includes(typeOf(headers.get('content-type') ?? ''));
@@ -53,8 +58,8 @@ function mediaRanges(accept: string): readonly MediaRange[] {
   });
 }
 
-/** A media type without its parameters. */
-function typeOf(text: string): string {
+/** A media type without its parameters, in lower case. */
+export function typeOf(text: string): string {
   const [type = ''] = text.split(';');
   return type.trim().toLowerCase();
 }

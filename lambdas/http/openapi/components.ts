@@ -170,6 +170,14 @@ export const PARAMETERS = {
       'The system properties of the message. Every other header that is not a standard HTTP header is a custom property.',
     content: json('BrokerProperties', { MessageId: 'm-1', Label: 'created', TimeToLive: 3600 }),
   },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A text of your choice: repeated requests with the same key, within a day, store the messages only once.',
+    schema: { ...text, minLength: 1, maxLength: LIMITS.idLength },
+    example: 'order-7',
+  },
   ifMatch: {
     name: 'If-Match',
     in: 'header',

@@ -6,8 +6,10 @@ import {
   REFUSALS,
   refusal,
 } from './components.ts';
+import { FACTS_OPERATIONS } from './exact.ts';
 import { MANAGEMENT_OPERATIONS } from './management.ts';
 import { MESSAGE_OPERATIONS, SERVICE_OPERATIONS } from './messages.ts';
+import { OPERATOR_OPERATIONS } from './operator.ts';
 import { SCHEMAS } from './schemas.ts';
 import { SESSION_OPERATIONS } from './sessions.ts';
 import { TRANSACTION_OPERATIONS } from './transactions.ts';
@@ -42,6 +44,8 @@ export function openApiDocument(): Fragment {
 
 const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
   ...MESSAGE_OPERATIONS,
+  ...OPERATOR_OPERATIONS,
+  ...FACTS_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...TRANSACTION_OPERATIONS,
   ...SERVICE_OPERATIONS,

@@ -10,6 +10,7 @@ import {
   type RefusalStatus,
   requestBody,
 } from './components.ts';
+import { EXACT_LOCKED, EXACT_SCHEDULED, EXACT_SENT, EXACT_UNLOCKED } from './exact.ts';
 import { schemaNamed } from './schemas.ts';
 
 const lockToken = EXAMPLE_LOCK_TOKEN;
@@ -44,6 +45,9 @@ const batch = content(BATCH_CONTENT_TYPE, schemaNamed('Batch'), [
 ]);
 const received = (BrokerProperties: object): Fragment =>
   content(BATCH_CONTENT_TYPE, schemaNamed('ReceivedBatch'), [[{ ...message, BrokerProperties }]]);
+const scheduled = content(BATCH_CONTENT_TYPE, schemaNamed('ScheduledBatch'), [
+  [{ Body: 'later', BrokerProperties: { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37.25Z' } }],
+]);
 const settlements = json('Settlements', {
   settlements: [
     { lockToken, outcome: 'complete' },
@@ -56,17 +60,8 @@ const settled = [
   { lockToken, settled: true },
   { lockToken, settled: false, error: lockLost },
 ];
-const numbers = json('SequenceNumbers', { sequenceNumbers: [1, 2] });
-const outcomes = answer(
-  'The outcome of each sequence number, in order.',
-  json('Outcomes', {
-    outcomes: [
-      { sequenceNumber: 1, done: true },
-      { sequenceNumber: 2, done: false },
-    ],
-  }),
-);
-
+/** The body that names messages. */
+export const numbers = json('SequenceNumbers', { sequenceNumbers: [1, 2] });
 const messageHeaders: Fragment = {
   BrokerProperties: header('The system properties of the message.', JSON.stringify(locked)),
 };
@@ -91,27 +86,21 @@ const settledAndReceived = json('SettledAndReceived', {
 
 /** The error statuses of every operation on messages and sessions. */
 export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 503, 504];
-const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
+/** The error statuses of operations that name messages. */
+export const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
 const settleOne = (description: string, headers?: Fragment): OperationDetails => ({
   parameters: ['sessionId'],
   answers: { 200: answer(description, undefined, headers) },
   refusals: NAMING_MESSAGES,
 });
-const operate: OperationDetails = {
-  parameters: ['sessionId'],
-  body: requestBody(numbers),
-  answers: { 200: outcomes },
-  refusals: ANY,
-};
-
 /** The details of the operations on messages, by route name. */
 export const MESSAGE_OPERATIONS = {
   send: {
-    parameters: ['brokerProperties'],
-    body: requestBody({ ...anyBody, ...batch }),
+    parameters: ['brokerProperties', 'idempotencyKey'],
+    body: requestBody({ ...anyBody, ...EXACT_SENT, ...batch }),
     answers: { 201: answer('The messages are stored.') },
-    refusals: [...ANY, 404],
+    refusals: [...ANY, 404, 409],
   },
   peekLock: {
     description:
@@ -119,13 +108,13 @@ export const MESSAGE_OPERATIONS = {
     parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
     body: requestBody(settlements, false),
     answers: {
-      200: answer(
-        'The outcomes of the settlements, and the received messages.',
-        settledAndReceived,
-      ),
+      200: answer('The outcomes of the settlements, and the received messages.', {
+        ...settledAndReceived,
+        ...EXACT_LOCKED,
+      }),
       201: answer(
         'The locked message, or messages.',
-        { ...anyBody, ...received(locked) },
+        { ...anyBody, ...received(locked), ...EXACT_LOCKED },
         lockHeaders,
       ),
       204: noMessage,
@@ -139,7 +128,7 @@ export const MESSAGE_OPERATIONS = {
     answers: {
       200: answer(
         'The received message, or messages, which are removed from the entity.',
-        { ...anyBody, ...received(unlocked), ...settledAndReceived },
+        { ...anyBody, ...received(unlocked), ...settledAndReceived, ...EXACT_UNLOCKED },
         messageHeaders,
       ),
       204: noMessage,
@@ -162,7 +151,9 @@ export const MESSAGE_OPERATIONS = {
     answers: {
       200: answer(
         'The outcome of each renewal, in order.',
-        json('RenewalOutcomes', { renewals: [{ lockToken, lockedUntilUtc }] }),
+        json('RenewalOutcomes', {
+          renewals: [{ lockToken, lockedUntilUtc, lockedUntil: '2026-01-15T12:01:00.250Z' }],
+        }),
       ),
     },
     refusals: ANY,
@@ -176,23 +167,15 @@ export const MESSAGE_OPERATIONS = {
     ),
   }),
   schedule: {
-    body: requestBody(
-      content(BATCH_CONTENT_TYPE, schemaNamed('ScheduledBatch'), [
-        [
-          {
-            Body: 'later',
-            BrokerProperties: { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37.25Z' },
-          },
-        ],
-      ]),
-    ),
+    parameters: ['idempotencyKey'],
+    body: requestBody({ ...EXACT_SCHEDULED, ...scheduled }),
     answers: {
       201: answer(
         'The sequence number of each message. For a duplicate it is that of the original message; null if the message was forwarded at once.',
         json('Scheduled', { sequenceNumbers: [5] }),
       ),
     },
-    refusals: ANY,
+    refusals: [...ANY, 409],
   },
   cancelScheduled: {
     body: requestBody(numbers),
@@ -201,7 +184,9 @@ export const MESSAGE_OPERATIONS = {
   },
   peek: {
     parameters: ['fromSequenceNumber', 'peekMessages', 'sessionId'],
-    answers: { 200: answer('The messages, in order.', received(unlocked)) },
+    answers: {
+      200: answer('The messages, in order.', { ...received(unlocked), ...EXACT_UNLOCKED }),
+    },
     refusals: ANY,
   },
   receiveDeferred: {
@@ -214,61 +199,13 @@ export const MESSAGE_OPERATIONS = {
       ),
     ),
     answers: {
-      200: answer('The received messages, which are removed from the entity.', received(unlocked)),
-      201: answer('The locked messages.', received(locked)),
+      200: answer('The received messages, which are removed from the entity.', {
+        ...received(unlocked),
+        ...EXACT_UNLOCKED,
+      }),
+      201: answer('The locked messages.', { ...received(locked), ...EXACT_LOCKED }),
     },
     refusals: NAMING_MESSAGES,
-  },
-  breakLock: operate,
-  reactivate: operate,
-  deadLetter: {
-    ...operate,
-    body: requestBody(
-      json('DeadLetters', {
-        sequenceNumbers: [1, 2],
-        deadLetterReason: 'Manual',
-        deadLetterErrorDescription: 'The customer is unknown.',
-        properties: { Checked: true },
-      }),
-    ),
-  },
-  delete: {
-    parameters: ['sessionId'],
-    body: requestBody(
-      json(
-        'Delete',
-        { sequenceNumbers: [1, 2] },
-        { maxMessages: 100, enqueuedBefore: '2020-01-01T00:00:00Z' },
-      ),
-    ),
-    answers: {
-      200: answer('The outcome of each sequence number, or the number of deleted messages.', {
-        'application/json': {
-          schema: { oneOf: [schemaNamed('Outcomes'), schemaNamed('Deleted')] },
-          examples: {
-            byNumber: { value: { outcomes: [{ sequenceNumber: 1, done: true }] } },
-            old: { value: { deleted: 7 } },
-          },
-        },
-      }),
-    },
-    refusals: ANY,
-  },
-  resubmit: {
-    description: 'Only for dead-letter queues.',
-    body: requestBody(json('Resubmit', { maxMessages: 100, to: 'orders' }), false),
-    answers: {
-      200: answer(
-        'The number of messages that were sent again.',
-        json('Resubmitted', { resubmitted: 7 }),
-      ),
-    },
-    refusals: NAMING_MESSAGES,
-  },
-  purge: {
-    body: requestBody(json('Purge', {}), false),
-    answers: { 200: answer('The queue is empty.', json('Purge', {})) },
-    refusals: [...ANY, 409],
   },
 } as const satisfies Readonly<Record<string, OperationDetails>>;
 

@@ -27,3 +27,9 @@ export function strict(
 export function listOf(items: Schema, maxItems: number): Schema {
   return { type: 'array', items, minItems: 1, maxItems };
 }
+
+/** The end of a lock, to the second and exactly. */
+export const lockEnd = {
+  lockedUntilUtc: { ...text, description: 'RFC 1123, to the second.' },
+  lockedUntil: { ...text, description: 'The same in ISO 8601, with milliseconds.' },
+} as const;

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { MANAGEMENT_SCHEMAS } from './management-schemas.ts';
 import { deadLetterFields, OPERATOR_SCHEMAS, sequenceNumbers } from './operator-schemas.ts';
-import { boolean, id, listOf, ref, type Schema, strict, text } from './schema-parts.ts';
+import { boolean, id, listOf, lockEnd, ref, type Schema, strict, text } from './schema-parts.ts';
 import { TRANSACTION_SCHEMAS } from './transaction-schemas.ts';
 
 /** A reference to a schema of the document. */
@@ -113,6 +113,11 @@ export const SCHEMAS = {
       settlement('abandon', {
         properties: ref('Properties'),
         delaySeconds: { type: 'number', minimum: 0, maximum: 31_536_000 },
+        isUncounted: {
+          ...boolean,
+          description:
+            'The delivery does not count, since the receiver did not process the message.',
+        },
       }),
       settlement('defer', { properties: ref('Properties') }),
       settlement('deadLetter', deadLetterFields),
@@ -153,7 +158,7 @@ export const SCHEMAS = {
         type: 'array',
         items: {
           type: 'object',
-          properties: { lockToken: text, lockedUntilUtc: text, error: ref('ShownError') },
+          properties: { lockToken: text, ...lockEnd, error: ref('ShownError') },
           required: ['lockToken'],
         },
       },
@@ -180,8 +185,20 @@ export const SCHEMAS = {
   ),
   SessionLock: {
     type: 'object',
-    properties: { sessionId: text, sessionLock: text, lockedUntilUtc: text },
-    required: ['sessionId', 'sessionLock', 'lockedUntilUtc'],
+    properties: { sessionId: text, sessionLock: text, ...lockEnd },
+    required: ['sessionId', 'sessionLock', ...Object.keys(lockEnd)],
+  },
+  EntityFacts: {
+    type: 'object',
+    properties: {
+      kind: { enum: ['queue', 'topic', 'subscription'] },
+      requiresSession: boolean,
+      maxMessageSizeInKilobytes: { type: 'integer', minimum: 1 },
+      partitions: { type: 'integer', minimum: 1 },
+      requiresDuplicateDetection: boolean,
+      filteringMessagesBeforePublishing: boolean,
+    },
+    required: ['kind', 'requiresSession', 'maxMessageSizeInKilobytes'],
   },
   Sessions: {
     type: 'object',
@@ -217,6 +234,7 @@ export const SCHEMAS = {
       message: text,
       trackingId: { ...text, format: 'uuid' },
       retryable: boolean,
+      subCode: { ...text, description: 'A finer code, if there is one, for instance 40301.' },
     },
     required: ['code', 'message', 'trackingId', 'retryable'],
   },

@@ -12,6 +12,7 @@ const lock = json('SessionLock', {
   sessionId: 'customer-7',
   sessionLock: EXAMPLE_SESSION_LOCK,
   lockedUntilUtc: 'Thu, 15 Jan 2026 12:01:00 GMT',
+  lockedUntil: '2026-01-15T12:01:00.250Z',
 });
 const state = content('application/octet-stream', {}, ['{"step":3}']);
 const parameters = ['heldSession', 'heldSessionLock'] as const;

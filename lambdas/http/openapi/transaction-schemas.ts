@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { lockEnd } from './schema-parts.ts';
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: 'string' } as const;
@@ -9,6 +10,13 @@ const session = {
 const properties = { properties: ref('Properties') };
 const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
 const entity = { type: 'string', minLength: 1, description: 'The path of an entity.' } as const;
+
+/** Exact messages: see docs/http/exact-messages.md. */
+const base64 = {
+  ...text,
+  contentEncoding: 'base64',
+  pattern: '^(?:[\\w+/-]{4})*(?:[\\w+/-]{2}==|[\\w+/-]{3}=|[\\w+/-]{4})$',
+} as const;
 
 /** The schema of an operation. Its verb is the name of the field with the entity. */
 function operation(
@@ -29,11 +37,13 @@ export const TRANSACTION_SCHEMAS = {
   Operation: {
     oneOf: [
       operation('send', { messages: ref('Batch') }),
+      operation('send', { amqp: base64 }),
       operation('complete', lockToken, session),
       operation('abandon', lockToken, {
         ...session,
         ...properties,
         delaySeconds: { type: 'number', minimum: 0, maximum: 31_536_000 },
+        isUncounted: { type: 'boolean' },
       }),
       operation('defer', lockToken, { ...session, ...properties }),
       operation('deadLetter', lockToken, {
@@ -74,7 +84,7 @@ export const TRANSACTION_SCHEMAS = {
           oneOf: [
             ref('Scheduled'),
             { type: 'object', properties: { settled: { const: true } }, required: ['settled'] },
-            { type: 'object', properties: { lockedUntilUtc: text }, required: ['lockedUntilUtc'] },
+            { type: 'object', properties: lockEnd, required: Object.keys(lockEnd) },
           ],
         },
       },

@@ -27,6 +27,7 @@ export const TRANSACTION_OPERATIONS = {
           operations: [
             { renew: 'orders', lockToken },
             { send: 'orders', messages: [{ Body: 'paid' }] },
+            { send: 'orders', amqp: 'AFN1oAoAU3ehBWhlbGxv' },
           ],
         },
       ),
@@ -38,7 +39,10 @@ export const TRANSACTION_OPERATIONS = {
           operations: [
             { sequenceNumbers: [5, 6] },
             { settled: true },
-            { lockedUntilUtc: 'Thu, 15 Jan 2026 12:01:00 GMT' },
+            {
+              lockedUntilUtc: 'Thu, 15 Jan 2026 12:01:00 GMT',
+              lockedUntil: '2026-01-15T12:01:00.250Z',
+            },
           ],
         }),
       ),

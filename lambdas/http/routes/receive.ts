@@ -11,9 +11,7 @@ import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts'
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { AnswerLimit } from '../../../shared/domain/messages/answer-limit.ts';
 import type { StoredMessage } from '../../../shared/domain/messages/message.ts';
-import { messageSize } from '../../../shared/domain/messages/outgoing-rules.ts';
 import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
-import { BATCH_CONTENT_TYPE, printBatch } from '../format/batch-format.ts';
 import { messageResponse } from '../format/message-response.ts';
 import {
   parseMaxMessages,
@@ -26,18 +24,21 @@ import { parseDeferred } from '../format/sequence-numbers.ts';
 import { optionalSessionOf, sessionIdOf } from '../format/session-query.ts';
 import { parseSettlements, printSettlements } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
+import {
+  type AnswerFormat,
+  answerFormatOf,
+  type PrintedAnswer,
+} from '../message-formats/answer-format.ts';
+import { acceptsExact } from '../message-formats/exact-type.ts';
 import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
 import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
 import { serve } from '../routing/routing.ts';
 import { countPayloads } from './count-payloads.ts';
+import { serveReceiverFacts } from './entity-facts.ts';
 import { serveSessions } from './sessions.ts';
 
-/** Counted for each message in addition to its size, bytes. */
-const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
-
-/** The limit of a batch in a response of a server, which can carry a response of any length. */
-const SERVER_BATCH_LIMIT: AnswerLimit = {
-  form: 'batch',
+/** The limit of several messages in a response of a server, which can carry a response of any length. */
+const SERVER_LIMIT: Omit<AnswerLimit, 'form'> = {
   bytes: BUDGETS.request.printedBytes,
   oneMayExceed: true,
 };
@@ -46,8 +47,10 @@ interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly path: EntityPath;
   readonly wait: Wait;
-  /** Absent where the client wants one message, with its properties in headers, and no batch (semantics H17). */
-  readonly maxMessages: number | undefined;
+  readonly maxMessages: number;
+  /** Whether the client wants one message, with its properties in headers, and no batch (semantics H17). */
+  readonly isSingle: boolean;
+  readonly format: AnswerFormat;
   readonly session: SessionHandle | undefined;
   /** Ends a wait when the caller loses its right or disconnects; empty where there is no wait. */
   readonly waitOptions: Pick<ReceiveOptions, 'beforeAttempt' | 'signal'>;
@@ -69,10 +72,12 @@ export function receiveRoutes(dependencies: HttpDependencies): Hono {
   serve(app, dependencies, 'receiveDeferred', async (c, path) => {
     const deferred = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseDeferred);
     const session = optionalSessionOf(c);
-    const options = { ...deferred, session, answer: answerLimit(dependencies, 'batch') };
+    const format = answerFormatOf(c.req.raw);
+    const options = { ...deferred, session, answer: answerLimit(dependencies, format.form) };
     return await countPayloads(dependencies, 'deferred', async (payloads) => {
       const messages = await dependencies.broker.receiveDeferred(path, { ...options, payloads });
-      return batchAnswer(c, await printBatchInTurn(dependencies, messages), statusOf(options.mode));
+      const printed = await format.print(messages, 'received', printing(c, dependencies));
+      return answer(c, printed, statusOf(options.mode));
     });
   });
   serve(app, dependencies, 'peek', async (c, path) => {
@@ -80,12 +85,14 @@ export function receiveRoutes(dependencies: HttpDependencies): Hono {
     const options = { ...page, sessionId: sessionIdOf(c) };
     return await countPayloads(dependencies, 'peek', async (payloads) => {
       const messages = await dependencies.broker.peek(path, { ...options, payloads });
-      const batch = await printBatchInTurn(dependencies, messages, 'peeked');
-      requireFits(dependencies, messages, batch);
-      return batchAnswer(c, batch, 200);
+      const format = answerFormatOf(c.req.raw);
+      const printed = await format.print(messages, 'peeked', printing(c, dependencies));
+      requireFits(dependencies, messages, printed);
+      return answer(c, printed, 200, { Vary: 'Accept' });
     });
   });
   serveSessions(app, dependencies);
+  serveReceiverFacts(app, dependencies);
   return app;
 }
 
@@ -101,8 +108,7 @@ async function receive(
   // Without a wait, the check at the start of the request is enough.
   const waitOptions =
     wait.ms === 0 ? {} : { beforeAttempt: confirmRight, signal: c.req.raw.signal };
-  const request = { mode, path, wait, maxMessages, waitOptions, session: optionalSessionOf(c) };
-  const sessionId = request.session?.sessionId;
+  const session = optionalSessionOf(c);
   // The memory of the settlements is released before the wait for messages.
   const { raw } = c.req;
   const outcomes = await withBody(dependencies, raw, SETTLEMENTS_LIMIT, async (body, account) =>
@@ -111,15 +117,18 @@ async function receive(
       : dependencies.broker.settle(
           path,
           await parseSettlements(body, account, dependencies.workTurns, raw),
-          sessionId,
+          session?.sessionId,
         ),
   );
-  const form = outcomes === undefined && maxMessages === undefined ? 'single' : 'batch';
-  return await countPayloads(dependencies, form, (payloads) =>
-    outcomes === undefined
-      ? receiveOnly(c, dependencies, { ...request, payloads })
-      : receiveAfterSettling(c, dependencies, { ...request, payloads }, outcomes),
-  );
+  const isSingle = outcomes === undefined && maxMessages === undefined && !acceptsExact(raw);
+  const format = answerFormatOf(raw);
+  return await countPayloads(dependencies, isSingle ? 'single' : 'batch', (payloads) => {
+    const waiting = { wait, waitOptions, maxMessages: maxMessages ?? 1 };
+    const request = { mode, path, ...waiting, isSingle, format, session, payloads };
+    return outcomes === undefined
+      ? receiveOnly(c, dependencies, request)
+      : receiveAfterSettling(c, dependencies, request, outcomes);
+  });
 }
 
 async function receiveOnly(
@@ -127,16 +136,17 @@ async function receiveOnly(
   dependencies: HttpDependencies,
   request: ReceiveRequest,
 ): Promise<Response> {
-  const form = request.maxMessages === undefined ? 'single' : 'batch';
-  const messages = await receiveMessages(dependencies, request, answerLimit(dependencies, form));
+  const { format, isSingle } = request;
+  const limit = answerLimit(dependencies, isSingle ? 'single' : format.form);
+  const messages = await receiveMessages(dependencies, request, limit);
   const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
-  if (request.maxMessages === undefined) {
+  if (isSingle) {
     const single = messageResponse(c, request.path, first, status);
     if (fitsHeaders(dependencies, single)) return single;
   }
-  return batchAnswer(c, await printBatchInTurn(dependencies, messages), status);
+  return answer(c, await format.print(messages, 'received', printing(c, dependencies)), status);
 }
 
 /** The status line and the headers that API Gateway adds, bytes. */
@@ -155,21 +165,17 @@ function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
   return mode === 'peekLock' ? 201 : 200;
 }
 
-/** Prints a batch; a long one in a turn of the event loop, since many together would stall the process. */
-async function printBatchInTurn(
-  { workTurns }: HttpDependencies,
-  ...[messages, view]: Parameters<typeof printBatch>
-): Promise<string> {
-  const bytes = messages.reduce(
-    (sum, { message }) => sum + MESSAGE_BYTES + messageSize(message),
-    0,
-  );
-  if (bytes > BUDGETS.delivery.turnBytes) await workTurns.next();
-  return printBatch(messages, view);
+function printing(c: Context, { workTurns }: HttpDependencies) {
+  return { workTurns, request: c.req.raw };
 }
 
-function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
-  return c.body(batch, status, { 'Content-Type': BATCH_CONTENT_TYPE });
+function answer(
+  c: Context,
+  { body, headers }: PrintedAnswer,
+  status: 200 | 201,
+  others: Record<string, string> = {},
+): Response {
+  return c.body(body, status, { ...headers, ...others });
 }
 
 /** Responds 200 even where the receive is refused, so that the client gets the settlement outcomes. */
@@ -179,23 +185,25 @@ async function receiveAfterSettling(
   request: ReceiveRequest,
   outcomes: readonly SettlementOutcome[],
 ): Promise<Response> {
-  const settlements = `"settlements":${printSettlements(outcomes, dependencies.random)}`;
-  const headers = { 'Content-Type': 'application/json' };
+  const { format } = request;
+  const settlements = printSettlements(outcomes, dependencies.random);
   try {
     const messages = await receiveMessages(
       dependencies,
       request,
-      answerLimit(dependencies, 'batch', settlements),
+      answerLimit(dependencies, format.form, settlements),
     );
     const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
-    const batch = await printBatchInTurn(dependencies, messages);
-    return c.body(`{${settlements},"messages":${batch}}`, 200, { ...headers, ...retry });
-  } catch (error) {
-    if (!(error instanceof BrokerError)) throw error;
-    const printedError = JSON.stringify(
-      outcomeErrorOf(error, createTrackingId(dependencies.random)),
+    const printed = await format.printWith({ settlements }, messages, printing(c, dependencies));
+    return answer(c, printed, 200, retry);
+  } catch (cause) {
+    if (!(cause instanceof BrokerError)) throw cause;
+    const error = JSON.stringify(outcomeErrorOf(cause, createTrackingId(dependencies.random)));
+    return answer(
+      c,
+      await format.printWith({ settlements, error }, [], printing(c, dependencies)),
+      200,
     );
-    return c.body(`{${settlements},"messages":[],"error":${printedError}}`, 200, headers);
   }
 }
 
@@ -205,7 +213,9 @@ function answerLimit(
   form: AnswerLimit['form'],
   other = '',
 ): AnswerLimit | undefined {
-  if (answerBytesMax === undefined) return form === 'single' ? undefined : SERVER_BATCH_LIMIT;
+  if (answerBytesMax === undefined) {
+    return form === 'single' ? undefined : { form, ...SERVER_LIMIT };
+  }
   const extra = Math.max(0, Buffer.byteLength(other) - LIMITS.answerExtraBytes);
   const { answerHeaderBytes: headerBytes } = LIMITS;
   return { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes };
@@ -215,9 +225,9 @@ function answerLimit(
 function requireFits(
   { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
   [first]: readonly StoredMessage[],
-  batch: string,
+  { body }: PrintedAnswer,
 ): void {
-  const bytes = Buffer.byteLength(batch);
+  const bytes = Buffer.byteLength(body);
   if (first === undefined || bytes <= answerBytesMax) return;
   throw messageSizeExceeded(
     `The message with sequence number ${first.sequenceNumber} takes ${bytes} bytes in an answer, which is more than the ${answerBytesMax} bytes that one can carry. Peek at it by AMQP, or go on with fromSequenceNumber=${first.sequenceNumber + 1n}.`,
@@ -226,7 +236,7 @@ function requireFits(
 
 function receiveMessages(
   { broker }: HttpDependencies,
-  { path, mode, maxMessages = 1, wait, session, waitOptions, payloads }: ReceiveRequest,
+  { path, mode, maxMessages, wait, session, waitOptions, payloads }: ReceiveRequest,
   answer: AnswerLimit | undefined,
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import type { SessionLock } from '../../../shared/broker/broker.ts';
 import { stateTooLarge } from '../../../shared/domain/blocks/session.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { httpDate } from '../format/date-text.ts';
+import { lockEnds } from '../format/date-text.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import { parseWait, retryHeaders } from '../format/receive-query.ts';
 import { parseListSessions, sessionHandleOf, sessionIdOf } from '../format/session-query.ts';
@@ -60,6 +60,5 @@ export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
 }
 
 function printLock({ sessionId, lockToken, lockedUntil }: SessionLock): string {
-  const lockedUntilUtc = httpDate(lockedUntil);
-  return JSON.stringify({ sessionId, sessionLock: lockToken, lockedUntilUtc });
+  return JSON.stringify({ sessionId, sessionLock: lockToken, ...lockEnds(lockedUntil) });
 }

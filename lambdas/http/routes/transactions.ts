@@ -1,10 +1,15 @@
 import { Hono } from 'hono';
-import type { TransactionOperation } from '../../../shared/broker/broker.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
-import { parseTransaction, printTransaction } from '../format/transaction-json.ts';
+import {
+  decodeSends,
+  type ParsedTransaction,
+  parseTransaction,
+  printTransaction,
+} from '../format/transaction-json.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
+import { readExactBatch } from '../message-formats/exact-batch.ts';
 import { authorizeBeforeBody, authorizeEntity } from '../routing/access.ts';
 import { type BodyLimit, jsonLimit, withBody } from '../routing/request-body.ts';
 import { honoPath, routeNamed } from '../routing/routing.ts';
@@ -30,9 +35,13 @@ export function transactionRoutes(dependencies: HttpDependencies): Hono {
     const isAuthorized = await authorizeBeforeBody(dependencies, c.req.raw, rights);
     const limit = isAuthorized ? AUTHORIZED_LIMIT : UNAUTHORIZED_LIMIT;
     const outcomes = await withBody(dependencies, c.req.raw, limit, async (body, account) => {
-      const transaction = parseTransaction(body);
-      await authorizeAll(dependencies, c.req.raw, transaction.operations);
+      const parsed = parseTransaction(body);
+      await authorizeAll(dependencies, c.req.raw, parsed.operations);
       account.authorize();
+      const transaction = await decodeSends(parsed, async (encoded) => {
+        await dependencies.workTurns.next(c.req.raw);
+        return readExactBatch(encoded, account);
+      });
       return await dependencies.broker.transact(transaction);
     });
     return jsonAnswer(c, printTransaction(outcomes));
@@ -44,11 +53,11 @@ export function transactionRoutes(dependencies: HttpDependencies): Hono {
 async function authorizeAll(
   dependencies: HttpDependencies,
   request: Request,
-  operations: readonly TransactionOperation[],
+  operations: ParsedTransaction['operations'],
 ): Promise<void> {
   const authorized = new Set<string>();
   for (const [index, { kind, path }] of operations.entries()) {
-    const right = kind === 'send' ? 'Send' : 'Listen';
+    const right = kind === 'settle' || kind === 'renew' ? 'Listen' : 'Send';
     const rightAndEntity = `${right} ${path.key}`;
     if (authorized.has(rightAndEntity)) continue;
     authorized.add(rightAndEntity);

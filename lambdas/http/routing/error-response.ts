@@ -5,6 +5,7 @@ import type { RandomSource } from '../../../shared/domain/clock.ts';
 import { escapeText } from '../format/xml-text.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { failsInJson } from '../management/media-types.ts';
+import { acceptsExact, isExactContentType } from '../message-formats/exact-type.ts';
 import { subQueueHint } from './url-path.ts';
 
 /** The two REST interfaces of the vendor, which map a missing entity to different statuses. */
@@ -114,11 +115,13 @@ export interface OutcomeError {
   readonly message: string;
   readonly trackingId: string;
   readonly retryable: boolean;
+  readonly subCode?: string | undefined;
 }
 
 /** The error of one refused outcome. */
 export function outcomeErrorOf(error: BrokerError, trackingId: string): OutcomeError {
-  return { code: error.code, message: error.message, trackingId, retryable: error.retryable };
+  const { code, message, retryable, subCode } = error;
+  return { code, message, trackingId, retryable, subCode };
 }
 
 /** A new GUID, sent to the client and written to the log, which matches a client's report to its log line. */
@@ -213,10 +216,12 @@ function isSubCodeOf(status: number, subCode: string): boolean {
 }
 
 function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {
-  const { code, retryable, operation } = failure;
+  const { code, retryable, operation, subCode } = failure;
   const message = detailOf(failure);
   // JSON.stringify omits undefined members.
-  return JSON.stringify({ error: { code, message, operation, trackingId, retryable, timestamp } });
+  return JSON.stringify({
+    error: { code, message, operation, trackingId, retryable, timestamp, subCode },
+  });
 }
 
 function xmlBody(status: number, detail: string): string {
@@ -228,6 +233,10 @@ function wantsJson(c: Context): boolean {
   const { path } = c.req;
   const isOnMessages = /\/(?:messages|sessions)\//.test(`${path}/`);
   if (isOnMessages && /\/\$[^/]+$/.test(path)) return true;
+  const { raw } = c.req;
+  if (isOnMessages && (acceptsExact(raw) || isExactContentType(raw.headers.get('content-type')))) {
+    return true;
+  }
   if (/^\/\$(?:transactions|entities)\/?$/i.test(path)) return true;
   if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
   if (path.endsWith('/messages/head')) {
@@ -236,7 +245,7 @@ function wantsJson(c: Context): boolean {
       return true;
     }
   }
-  return failsInJson(c.req.raw, isOnMessages);
+  return failsInJson(raw, isOnMessages);
 }
 
 /** The entity in the tracking text: the path before `/messages` or `/sessions`, spelled as in the request. */

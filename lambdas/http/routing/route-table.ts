@@ -185,6 +185,24 @@ export const ROUTES = [
     summary: 'Deletes all messages of a queue or a dead-letter queue at once.',
   },
 
+  // What clients of other protocols must know of an entity (semantics H23).
+  {
+    name: 'senderFacts',
+    method: 'GET',
+    path: '/{entity}/messages/$sender',
+    ...SEND,
+    kind: 'extension',
+    summary: 'Returns what a sender must know of a queue or topic before it sends.',
+  },
+  {
+    name: 'receiverFacts',
+    method: 'GET',
+    path: '/{entity}/messages/$receiver',
+    ...RECEIVE,
+    kind: 'extension',
+    summary: 'Returns what a receiver must know of a queue, subscription or dead-letter queue.',
+  },
+
   // Sessions: the query has `sessionId` and `sessionLock`, here and on the paths above.
   ...SESSION_ROUTES,
 

@@ -67,9 +67,9 @@ export const BUDGETS = {
      * Fraction of the process's limit for these copies of one connection; a single delivery may exceed it.
      */
     decodedShareOfProcess: 0.25,
-    /** JSON of a body that is not one data section, which other surfaces receive: any body may become as much. */
+    /** JSON of bodies that are not one data section, which other surfaces receive: any delivery may become as much. */
     shownBytes: 8 * MB,
-    /** This JSON may be longer than `shownBytes` if it has at most this many bytes for each byte of the body. */
+    /** This JSON may be longer than `shownBytes` by so many bytes for each byte of the delivery. */
     shownPerByte: 2,
     /** Memory for each byte of this JSON, with its text. */
     heldPerShownByte: 2,

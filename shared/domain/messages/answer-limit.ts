@@ -1,10 +1,10 @@
 /** How many bytes of messages one answer can carry, by its form. */
 export interface AnswerLimit {
   /**
-   * `batch` = messages as JSON; `single` = one message, with its body unencoded and its properties in
-   * headers.
+   * `batch` = messages as JSON; `amqp` = messages as AMQP encodes them; `single` = one message, with its body
+   * unencoded and its properties in headers.
    */
-  readonly form: 'batch' | 'single';
+  readonly form: 'batch' | 'amqp' | 'single';
   /** Bytes of messages in the answer. */
   readonly bytes: number;
   /** A `single` message whose headers take more bytes is sent in the form of a `batch`. */

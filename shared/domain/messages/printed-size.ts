@@ -123,7 +123,7 @@ function frameSize(message: Message): number {
 }
 
 /** The texts among the system properties of a message. */
-function textsOf(message: Message): readonly string[] {
+export function textsOf(message: Message): readonly string[] {
   return [
     message.contentType,
     message.correlationId,

@@ -4,6 +4,12 @@ import type { Log } from '../../domain/blocks/log.ts';
 import { type BrokerError, messageSizeExceeded } from '../../domain/broker-error.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { AnswerLimit } from '../../domain/messages/answer-limit.ts';
+import {
+  encodedPropertiesSize,
+  encodedSize,
+  encodedSizeBound,
+  textSize,
+} from '../../domain/messages/encoded-size.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { headerSize } from '../../domain/messages/outgoing-rules.ts';
 import {
@@ -109,6 +115,7 @@ interface TakenTarget {
 function payloadSize(block: Block, { form, headerBytes }: AnswerLimit): number {
   if (form === 'batch') return printedBytesOf(block);
   const { bytes } = block.payload;
+  if (form === 'amqp') return encodedSizeBound(bytes, block.slots.size, printedBytesOf(block));
   const listed = headerBytes === undefined ? 0 : LISTED_BYTES + base64Size(bytes);
   return Math.max(HEADERS_BYTES + bytes, listed);
 }
@@ -118,6 +125,7 @@ function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): numbe
   if (overlay === undefined) return 0;
   if (form === 'single') return overlay.byteLength;
   const { properties, deadLetterSource = '' } = decodeOverlay(overlay);
+  if (form === 'amqp') return encodedPropertiesSize(properties) + textSize(deadLetterSource);
   return printedPropertiesSize(properties) + quotedSize(deadLetterSource);
 }
 
@@ -162,6 +170,7 @@ async function measured(
 /** Upper bound of the bytes of a message in an answer of this form. */
 function sizeIn({ form, headerBytes }: AnswerLimit, message: Message): number {
   if (form === 'batch') return printedSize(message);
+  if (form === 'amqp') return encodedSize(message);
   const headers = headerSize(message);
   const single = HEADERS_BYTES + message.body.byteLength + headers;
   const isSurelySingle =

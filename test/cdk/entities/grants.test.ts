@@ -21,6 +21,7 @@ test('under iam access a grant allows methods and paths of one entity', () => {
     '/$default/POST/orders/messages/$schedule',
     // A `?` stands for any one character, so that the operation may have its capital or not.
     '/$default/POST/orders/messages/$cancel?cheduled',
+    '/$default/GET/orders/messages/$sender',
   ]);
   assert.equal(entityResources(template()).size, 1);
 });

@@ -77,6 +77,8 @@ function isAllowed(
   const isItself = on.path === entity.path;
   if (!isItself && !isOfTopic) return false;
   if (name === 'listSubscriptions') return right === 'Manage' && on.kind === 'topic';
+  // Whoever manages a topic may get everything of its subscriptions, also where the service refuses it.
+  if (name === 'senderFacts' && isOfTopic) return right === 'Manage';
   // A topic has no messages to receive, and a subscription takes none.
   const isMessages = kind !== 'management';
   const isSend = rights.includes('Send');

@@ -5,7 +5,9 @@ import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
 import { countedBody } from '../../support/counted-body.ts';
+import { exactBody } from '../../support/exact-messages.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 import {
   fakeEntity,
@@ -145,4 +147,18 @@ test('row 2: the body of a request that is not yet authorized counts as it arriv
   assert.equal(read, PIECES);
   const most = read * BUDGETS.request.heldPerJsonByte;
   assert.ok(heldMost > 0 && heldMost <= most, `${heldMost} bytes were counted for ${read}`);
+});
+
+test('row 7: no messages are decoded beyond those that a transaction may send', async (t) => {
+  const bus = await startBroker(t);
+  await bus.createQueue('q');
+  const send = (bytes: Uint8Array) => ({ send: 'q', amqp: Buffer.from(bytes).toString('base64') });
+  const message = send(exactBody({ body: Buffer.from('a'), properties: {} }));
+  const many = Array.from({ length: LIMITS.transactionMessages + 1 }, () => message);
+  const answer = await bus.request('POST', '$transactions', {
+    headers: { Accept: 'application/json' },
+    body: JSON.stringify({ operations: [...many, send(Uint8Array.of(0xff))] }),
+  });
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /"InvalidOperation","message":"Can't send more than 100 messages/);
 });

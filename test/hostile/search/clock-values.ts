@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { PUBLIC_ROOT_KEY } from '../../../local/root-key.ts';
+import { PUBLIC_ROOT_KEY } from '../../../shared/auth/root-rule.ts';
 import { localServer } from '../../runner/built-server.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';

@@ -102,6 +102,10 @@ const ROWS: readonly Row[] = [
     listening(operation, async (broker) => [(await lock(broker)).path]),
   ),
   listening('peek', 'orders/messages'),
+  sending('senderFacts', 'orders/messages/$sender'),
+  rowsOf('events', 'Send')('senderFacts', 'events/messages/$sender'),
+  listening('receiverFacts', 'orders/messages/$receiver'),
+  listeningToTopic('receiverFacts', `${BILLING}/messages/$receiver`),
   listening('receiveDeferred', async (broker) => [
     'orders/messages/$deferred',
     json({ sequenceNumbers: [await defer(broker)] }),
@@ -113,6 +117,9 @@ const ROWS: readonly Row[] = [
   managing('resubmit', `${DEAD}/messages/$resubmit`),
   managing('purge', 'orders/messages/$purge'),
 
+  sending('transact', '$transactions', {
+    operations: [{ send: 'orders', amqp: 'AFN1oAoAU3ehBWhlbGxv' }],
+  }),
   sending('transact', '$transactions', {
     operations: [{ send: 'orders', messages: [{ Body: 'x' }] }],
   }),

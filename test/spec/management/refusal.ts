@@ -87,7 +87,9 @@ function requireRow(answer: Answer, { status, code, sentence }: Row): void {
 function sentenceOf(answer: Answer): string {
   if (answer.headers.get('content-type') === 'application/json') {
     const { error } = answer.json<{ error: Record<string, unknown> }>();
-    const { message, ...rest } = error;
+    const { message, subCode, ...rest } = error;
+    const printed = /^(?:SubCode=)?(\d{5})[.:] /.exec(String(message))?.[1];
+    if (printed !== undefined) assert.equal(subCode, printed);
     assert.match(String(rest['trackingId']), new RegExp(`^${GUID}$`));
     assert.deepEqual(rest, {
       code: answer.headers.get('x-dynabus-error'),

@@ -37,13 +37,14 @@ test('the sends and settlements of a transaction become visible together, and ea
     sending('q', 'third'),
   ]);
   const settled = { settled: true };
+  const lockEnd = new Date(broker.clock.now() + 30_000);
   assert.deepEqual(outcomes, [
     settled,
     { sequenceNumbers: [7, 8] },
     settled,
     settled,
     settled,
-    { lockedUntilUtc: new Date(broker.clock.now() + 30_000).toUTCString() },
+    { lockedUntilUtc: lockEnd.toUTCString(), lockedUntil: lockEnd.toISOString() },
     { sequenceNumbers: [9] },
   ]);
   assert.deepEqual(await deadLetters(broker), [['deadLetter', 'bad', 'very']]);

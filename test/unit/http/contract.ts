@@ -169,7 +169,7 @@ export function shownRequests({ requestBody }: Described): readonly Shown[] {
       name: `${name} of ${type}`,
       entity: ENTITIES[name],
       init: {
-        body: typeof value === 'string' ? value : JSON.stringify(value),
+        body: bodyOf(type, value),
         headers: { 'content-type': type === '*/*' ? 'text/plain' : type },
       },
     })),
@@ -177,6 +177,14 @@ export function shownRequests({ requestBody }: Described): readonly Shown[] {
   return requestBody?.required ? bodies : [{ name: 'no body', init: {} }, ...bodies];
 }
 
+/** The body of a request as the document shows it: bytes are in base64. */
+function bodyOf(type: string, value: unknown): string | Uint8Array<ArrayBuffer> {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const isBytes = type === 'application/vnd.dynabus.amqp';
+  return isBytes ? new Uint8Array(Buffer.from(value, 'base64')) : value;
+}
+
+/** Checks an answer against its description in the document. */
 export function requireDescribed(type: string | null, text: string, content: Content = {}): void {
   if (text === '' && type === null) return;
   const media = content[type ?? ''] ?? content['*/*'];

@@ -77,7 +77,7 @@ test('R29 a rule takes no more in an answer than what its limit counts', () => {
     fc.property(fc.oneof(filter, long), action, (one, then) => {
       const rule = { name: 'r', filter: one, ...(then && { action: then }), createdAt: 0 };
       const allowed = ruleSize(rule) + FRAME_BYTES;
-      const json = printRule({ rule, version: 0, updatedAt: 0 });
+      const json = printRule({ rule, updatedAt: 0 });
       for (const text of [json, writeRule(rule).xml]) {
         assert.ok(Buffer.byteLength(text) <= allowed, `${Buffer.byteLength(text)}, not ${allowed}`);
       }

@@ -198,6 +198,7 @@ test('$renew returns an outcome for each lock', async () => {
   assert.deepEqual(renewals[0], {
     lockToken: TOKEN,
     lockedUntilUtc: 'Thu, 15 Jan 2026 12:02:00 GMT',
+    lockedUntil: '2026-01-15T12:02:00.000Z',
   });
   assert.equal(renewals[1]?.error?.code, 'MessageLockLost');
 });
