@@ -1,7 +1,7 @@
+import type { ClientPath } from '../../client/entity-path.ts';
+import { type Described, describe } from '../../client/management.ts';
+import { NamespaceClient } from '../../client/namespace-client.ts';
 import { parseConnectionString } from '../../shared/auth/connection-string.ts';
-import type { ClientPath } from '../client/entity-path.ts';
-import { type Described, describe } from '../client/management.ts';
-import { NamespaceClient } from '../client/namespace-client.ts';
 import { UsageError } from '../startup-error.ts';
 import { type CommonOptions, Context } from './context.ts';
 import type { Io } from './io.ts';

@@ -1,5 +1,5 @@
-import { BatchSender } from '../client/batch-sender.ts';
-import type { ClientPath } from '../client/entity-path.ts';
+import { BatchSender } from '../../client/batch-sender.ts';
+import type { ClientPath } from '../../client/entity-path.ts';
 import { UsageError } from '../startup-error.ts';
 import type { Context } from './context.ts';
 import { EXIT, type ExitCode } from './io.ts';

@@ -1,3 +1,5 @@
+import { decodeXml, type XmlNode } from '../../client/atom-xml.ts';
+import type { Described } from '../../client/management.ts';
 import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
 import { readRule } from '../../lambdas/http/atom/read-rule.ts';
 import { readQueue, readSubscription, readTopic } from '../../lambdas/http/atom/read-settings.ts';
@@ -10,8 +12,6 @@ import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { decodeXml, type XmlNode } from '../client/atom-xml.ts';
-import type { Described } from '../client/management.ts';
 
 /** The keys of policies are in the description, so none is made. */
 const NO_KEYS = { bytes: (count: number) => new Uint8Array(count) };

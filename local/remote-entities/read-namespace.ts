@@ -1,7 +1,7 @@
+import type { Described } from '../../client/management.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import { inParallel } from '../../shared/domain/turns/in-parallel.ts';
-import type { Described } from '../client/management.ts';
 import type {
   ExportedEntity,
   ExportedNamespace,

@@ -1,5 +1,5 @@
+import { RefusalError, refusalText } from '../../client/client-errors.ts';
 import { BrokerError, isBrokerErrorCode } from '../../shared/domain/broker-error.ts';
-import { RefusalError, refusalText } from '../client/client-errors.ts';
 
 /**
  * The refusal of a service as a BrokerError, whose sentence has the code and the tracking id; any other error

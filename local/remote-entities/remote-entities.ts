@@ -1,3 +1,6 @@
+import { textOf } from '../../client/atom-xml.ts';
+import { type Described, describe, listPage, put, remove } from '../../client/management.ts';
+import type { NamespaceClient } from '../../client/namespace-client.ts';
 import {
   describeEntity,
   type EntitySettings,
@@ -8,9 +11,6 @@ import { entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Tier, TieredNamespace } from '../../shared/domain/entities/tier.ts';
 import { Limiter } from '../../shared/domain/turns/limiter.ts';
-import { textOf } from '../client/atom-xml.ts';
-import { type Described, describe, listPage, put, remove } from '../client/management.ts';
-import type { NamespaceClient } from '../client/namespace-client.ts';
 import { readDescription, readRuleOf } from './read-description.ts';
 import { brokerErrorOf } from './refusals.ts';
 import { writeDescription, writeRuleOf } from './write-description.ts';

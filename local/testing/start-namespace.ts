@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { UnreachableError } from '../../client/client-errors.ts';
+import { readPath } from '../../client/entity-path.ts';
+import { NamespaceClient } from '../../client/namespace-client.ts';
+import { readAll } from '../../client/read-all.ts';
 import {
   type ConnectionString,
   formatConnectionString,
 } from '../../shared/auth/connection-string.ts';
-import { UnreachableError } from '../client/client-errors.ts';
-import { readPath } from '../client/entity-path.ts';
-import { NamespaceClient } from '../client/namespace-client.ts';
-import { readAll } from '../client/read-all.ts';
 import type { Duration, NamespaceDescription } from '../config/description.ts';
 import type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace } from './api.ts';
 import { checkedDescription } from './checked-description.ts';

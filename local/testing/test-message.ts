@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
+import type { ClientMessage } from '../../client/message.ts';
 import { present } from '../../shared/domain/present.ts';
-import type { ClientMessage } from '../client/message.ts';
 import type { TestMessage } from './api.ts';
 import { propertyValue } from './property-values.ts';
 

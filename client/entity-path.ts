@@ -1,4 +1,4 @@
-import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { parseEntityPath } from '../shared/domain/entities/entity-path.ts';
 
 /** The path of a queue, topic or subscription, or of one of its dead-letter queues. */
 export interface ClientPath {

@@ -22,13 +22,20 @@ export interface HttpAnswer {
   /** The value of a header; undefined if there is none. */
   header(name: string): string | undefined;
   readonly text: string;
+  readonly bytes: Uint8Array;
 }
+
+/** How long a connection may take to open, ms. */
+const CONNECT_MS_MAX = 10_000;
 
 /** Tests may replace the timers of this process later. */
 const { setTimeout, clearTimeout } = globalThis;
 
-/** Connections are kept for the next request, as many as a command uses at once. */
-const KEEP = { keepAlive: true, maxSockets: 64 } as const;
+/**
+ * Connections are kept for the next request, as many as a process uses at once, but not for so long that the service
+ * closes them meanwhile: a request that meets the end of its connection may have been served or not.
+ */
+const KEEP = { keepAlive: true, maxSockets: 64, timeout: 20_000 } as const;
 let agents: { readonly plain: PlainAgent; readonly tls: TlsAgent } | undefined;
 
 /** Sends a request. Follows no redirect. Rejects with the error of the connection. */
@@ -37,13 +44,17 @@ export async function httpCall(call: HttpRequest): Promise<HttpAnswer> {
   const { statusCode: status = 0, headers } = response;
   const chunks: Uint8Array[] = [];
   for await (const chunk of response) chunks.push(chunk as Uint8Array);
+  const bytes = Buffer.concat(chunks);
   return {
     status,
     header: (name) => {
       const value = headers[name.toLowerCase()];
       return Array.isArray(value) ? value.join(', ') : value;
     },
-    text: Buffer.concat(chunks).toString('utf8'),
+    get text() {
+      return bytes.toString('utf8');
+    },
+    bytes,
   };
 }
 
@@ -66,7 +77,16 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
       resolve(response);
     });
     const timer = setTimeout(() => sent.destroy(timedOut()), timeoutMs);
-    const end = () => clearTimeout(timer);
+    let connecting: NodeJS.Timeout | undefined;
+    sent.once('socket', (socket) => {
+      if (!socket.connecting) return;
+      connecting = setTimeout(() => sent.destroy(timedOut('connect')), CONNECT_MS_MAX);
+      socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    });
+    const end = () => {
+      clearTimeout(timer);
+      clearTimeout(connecting);
+    };
     sent.once('error', (error) => {
       end();
       reject(error);
@@ -75,6 +95,7 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
   });
 }
 
-function timedOut(): Error {
-  return Object.assign(new Error('No answer in time.'), { code: 'ETIMEDOUT' });
+/** `syscall` = `connect` where nothing was sent. */
+function timedOut(syscall?: 'connect'): Error {
+  return Object.assign(new Error('No answer in time.'), { code: 'ETIMEDOUT', syscall });
 }

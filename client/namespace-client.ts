@@ -1,25 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConnectionString, httpAddress } from '../../shared/auth/connection-string.ts';
-import { createSasToken } from '../../shared/auth/create-sas-token.ts';
+import { type ConnectionString, httpAddress } from '../shared/auth/connection-string.ts';
+import { isSuccess, type NamespaceCall, urlOf } from './call.ts';
 import { type RefusalError, refusalOf, unreachable } from './client-errors.ts';
-import { encodePath } from './entity-path.ts';
 import { type HttpAnswer, httpCall } from './http-call.ts';
+import { SasTokens } from './sas-tokens.ts';
 
-/** A request to a namespace. */
-export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** From the address of the namespace, not encoded, without a slash before it: `orders/messages`. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | bigint | undefined>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-  /** How long the service may wait before it answers, in addition to the time of every request. */
+/** A request to a namespace, and how long the service may wait for messages. */
+export interface Call extends NamespaceCall {
+  /** In addition to the time of every request, ms. */
   readonly waitMs?: number;
 }
 
-/** The life of a token, and how long before its end it is replaced. */
-const TOKEN_MS = 60 * 60_000;
-const TOKEN_SPARE_MS = 10 * 60_000;
 /** How long a request may take: deployed functions answer within 30 s. */
 const ANSWER_MS_MAX = 100_000;
 /** Tries of a request that the service refused for the moment, with nothing done, and the pauses in between. */
@@ -35,14 +26,11 @@ const NOTHING_DONE = new Set(['ServiceBusy', 'ConflictInProgress', 'TransactionA
 export class NamespaceClient {
   /** The address of the namespace, without a slash at its end. */
   readonly address: string;
-  readonly #connection: ConnectionString;
-  readonly #tokenExpiresAt: number | undefined;
-  #token: { readonly text: string; readonly expiresAt: number } | undefined;
+  readonly #tokens: SasTokens;
 
   /** `tokenExpiresAt` = when the only token of this client expires, epoch ms; default: tokens of an hour. */
   constructor(connection: ConnectionString, tokenExpiresAt?: number) {
-    this.#connection = connection;
-    this.#tokenExpiresAt = tokenExpiresAt;
+    this.#tokens = new SasTokens(connection, tokenExpiresAt);
     this.address = httpAddress(connection);
   }
 
@@ -71,8 +59,12 @@ export class NamespaceClient {
     try {
       const answer = await httpCall({
         method,
-        url: this.#urlOf(call),
-        headers: { Accept: 'application/json', Authorization: this.#authorization(), ...headers },
+        url: urlOf(this.address, call),
+        headers: {
+          Accept: 'application/json',
+          Authorization: this.#tokens.text(Date.now()),
+          ...headers,
+        },
         body,
         timeoutMs: ANSWER_MS_MAX + waitMs,
       });
@@ -81,28 +73,4 @@ export class NamespaceClient {
       throw unreachable(this.address, cause);
     }
   }
-
-  #urlOf({ path, query = {} }: Call): string {
-    const fields = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
-    );
-    const url = `${this.address}/${encodePath(path)}`;
-    return fields.length === 0 ? url : `${url}?${fields.join('&')}`;
-  }
-
-  #authorization(): string {
-    const now = Date.now();
-    const isOld = this.#token !== undefined && this.#token.expiresAt - TOKEN_SPARE_MS < now;
-    if (this.#token === undefined || isOld) {
-      const { keyName, key, entityPath } = this.#connection;
-      const audience = entityPath === undefined ? this.address : `${this.address}/${entityPath}`;
-      const expiresAt = this.#tokenExpiresAt ?? now + TOKEN_MS;
-      this.#token = { expiresAt, text: createSasToken({ audience, keyName, key, expiresAt }) };
-    }
-    return this.#token.text;
-  }
-}
-
-function isSuccess({ status }: HttpAnswer): boolean {
-  return status >= 200 && status < 300;
 }

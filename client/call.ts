@@ -1,0 +1,29 @@
+import { encodePath } from './entity-path.ts';
+import type { HttpAnswer } from './http-call.ts';
+
+/** A request to a namespace. */
+export interface NamespaceCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** From the address of the namespace, not encoded, without a slash before it: `orders/messages`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | bigint | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** The URL of a request. `address` = that of the namespace, without a slash at its end. */
+export function urlOf(
+  address: string,
+  { path, query = {} }: Pick<NamespaceCall, 'path' | 'query'>,
+): string {
+  const fields = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
+  );
+  const url = `${address}/${encodePath(path)}`;
+  return fields.length === 0 ? url : `${url}?${fields.join('&')}`;
+}
+
+/** Whether an answer is a success. */
+export function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
+}
