@@ -23,6 +23,7 @@ const COMMON_JS = join(DIST, 'cjs');
 const PUBLIC = {
   index: 'package/index.ts',
   testing: 'local/testing/testing.ts',
+  connect: 'connect/index.ts',
   cdk: 'cdk/index.ts',
 } as const;
 /** The entry points that run as processes. */

@@ -48,7 +48,7 @@ async function putToken(authorization: Authorization, request: Request, address:
   const type = textOf(request.fields.get('type'));
   const token = textOf(request.body) ?? '';
   const isSignature = type === WEB_TOKEN && /^SharedAccessSignature\s/i.test(token);
-  if (type !== SIGNATURE && !isSignature) {
+  if (type !== SIGNATURE && !isSignature && !authorization.isTrusted) {
     throw new BrokerError('NotSupported', `Tokens of the type '${type}' are not supported.`);
   }
   await authorization.putToken(address, token);

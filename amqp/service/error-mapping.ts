@@ -56,7 +56,8 @@ export function mapError(
   error: unknown,
   address: string,
 ): MappedError {
-  const trackingId = guidText(dependencies.random.bytes(16));
+  const known = error instanceof BrokerError ? error.trackingId : undefined;
+  const trackingId = known ?? guidText(dependencies.random.bytes(16));
   const time = new Date(dependencies.clock.now()).toISOString().slice(0, 19);
   const suffix = `TrackingId:${trackingId}_G0, SystemTracker:${dependencies.namespace}:${address.slice(0, 300)}, Timestamp:${time}`;
   const { condition, status } = mappingOf(error);

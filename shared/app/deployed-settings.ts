@@ -8,6 +8,7 @@ import { AgeClock } from '../domain/age.ts';
 import type { Clock } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createLeanClient } from '../storage/dynamodb/lean-client.ts';
+import { boundedClient, SOCKETS_MAX } from './bounded-client.ts';
 import { LEASE_MS } from './leases.ts';
 import { realRandom } from './real-random.ts';
 import { realScheduler } from './real-scheduler.ts';
@@ -17,13 +18,10 @@ import { type Environment, readHttpSettings, readTableNames } from './settings.t
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
 
-/** The SDK's own default for open connections, which is enough for a function. */
-const SOCKETS_MAX = 50;
-
 /** The settings that all deployed processes share: client, tables, time and randomness. */
 export function deployedSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
-    client: createLeanClient(bounded(socketsMax)),
+    client: createLeanClient(boundedClient(socketsMax)),
     tables: readTableNames(environment),
     clock: CLOCK,
     random: realRandom,
@@ -51,24 +49,6 @@ export function functionSettings(environment: Environment) {
   return { ...deployedHttpSettings(environment), answerBytesMax: LIMITS.answerBytes };
 }
 
-/**
- * Client options with short timeouts, so that three attempts end before the client times out. The SDK keeps
- * connections open between calls by itself.
- */
-function bounded(maxSockets: number) {
-  const agent = { keepAlive: true, maxSockets };
-  return {
-    maxAttempts: 3,
-    requestHandler: {
-      connectionTimeout: 1000,
-      requestTimeout: 5000,
-      throwOnRequestTimeout: true,
-      httpAgent: agent,
-      httpsAgent: agent,
-    },
-  };
-}
-
 /** With access=iam there is no root key; an empty key signs no token. */
 const NO_ROOT_KEY = '';
 
@@ -77,7 +57,7 @@ const NO_ROOT_KEY = '';
  * read makes two calls to Secrets Manager.
  */
 function rootKeysIn(secretId: string): RootKeySource {
-  const secrets = new SecretsManagerClient(bounded(SOCKETS_MAX));
+  const secrets = new SecretsManagerClient(boundedClient(SOCKETS_MAX));
   const versionAt = async (stage: 'AWSCURRENT' | 'AWSPREVIOUS') => {
     const command = new GetSecretValueCommand({ SecretId: secretId, VersionStage: stage });
     return (await secrets.send(command)).SecretString;

@@ -1,5 +1,6 @@
 import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 import type { RootKeySource, RootKeys } from './root-key.ts';
+import { ROOT_KEY_NAME } from './root-rule.ts';
 
 /** The shared access rules of the whole namespace. */
 export interface NamespaceKeys {
@@ -14,9 +15,6 @@ export interface NamespaceKeys {
     tried: readonly AuthorizationRule[],
   ): Promise<readonly AuthorizationRule[] | undefined>;
 }
-
-/** The rule that every namespace has (semantics K5). */
-const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** The keys of the namespace's only rule: one fixed root key, or those of a source. */
 export function rootRulesOf(rootKey: string | RootKeySource): NamespaceKeys {

@@ -14,7 +14,7 @@ export { createSasToken } from './create-sas-token.ts';
 
 /** The dependencies of the token checks. */
 export interface AuthDependencies {
-  readonly entities: EntityStore;
+  readonly entities: Pick<EntityStore, 'find'>;
   readonly namespaceKeys: NamespaceKeys;
   /** Decides whether tokens have expired: the machine's clock, even if users move the broker's clock. */
   readonly tokenClock: Clock;

@@ -52,9 +52,10 @@ const MODULES: readonly Module[] = [
   // Chooses the implementations, so it knows them all.
   { files: /^shared\/app\//, may: /^shared\//, packages: new RegExp(`^(node:|${SDK})`) },
   { files: /^lambdas\/http\/compose\.ts$/, may: /^(shared|lambdas\/http)\//, packages: /^hono/ },
+  // The HTTP interface has a format in which messages are encoded as over AMQP.
   {
     files: /^lambdas\//,
-    may: /^(shared|lambdas\/http)\/(?!storage\/)/,
+    may: /^(shared|lambdas\/http)\/(?!storage\/)|^amqp\/(messages|wire)\//,
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   },
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
@@ -75,15 +76,33 @@ const MODULES: readonly Module[] = [
     may: /^(amqp|shared\/domain)\//,
     packages: /^(node:|@hono\/node-server$|ws$)/,
   },
+  // What a container and the command line serve in the same way. It is given its upstream, and knows no transport.
+  {
+    files: /^proxy\//,
+    may: /^(amqp|server|shared\/(domain|auth))\//,
+    mayType: /^connect\/upstream\.ts$/,
+    packages: /^node:/,
+  },
   // What runs in the containers; the laptop's engine and clock stay on the laptop.
   {
     files: /^gateway\//,
-    may: /^(amqp|server|shared\/(domain|auth|app))\/|^lambdas\/http\/(compose|http-dependencies|routing\/routing)\.ts$/,
+    may: /^(server|proxy|connect|shared\/(domain|auth|app))\/|^lambdas\/http\/(compose|http-dependencies|routing\/routing)\.ts$/,
     packages: /^node:/,
+  },
+  // The AMQP surface in the process of its clients. It has no HTTP surface of its own, but calls that of a deployment.
+  {
+    files: /^connect\/https\//,
+    may: /^(connect|amqp|shared|client|lambdas\/http\/(format|json))\//,
+    packages: new RegExp(`^(node:|${SDK})`),
+  },
+  {
+    files: /^connect\//,
+    may: /^(amqp|shared)\//,
+    packages: new RegExp(`^(node:|${SDK})`),
   },
   // Calls a namespace as any client does. The command line loads it often, and tests of other programs import it.
   {
-    files: /^local\/client\//,
+    files: /^client\//,
     // The rule of names is small, and the same here and in the service.
     may: /^shared\/(?:auth\/(?:create-sas-token|connection-string)|domain\/entities\/entity-path)\.ts$/,
     packages: /^(node:|fast-xml-parser$)/,
@@ -91,7 +110,7 @@ const MODULES: readonly Module[] = [
   // `--version` prints the version of the package.
   {
     files: /^local\//,
-    may: /^(shared|amqp|server|lambdas\/http)\/|^package\.json$/,
+    may: /^(shared|amqp|server|proxy|connect|client|lambdas\/http)\/|^package\.json$/,
     packages: /./,
   },
   // In the package it stands for cdk/constructs/function-code.ts, so it must not know the bundler.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AmqpServer } from '../../amqp/service/amqp-server.ts';
-import { compose } from '../../lambdas/http/compose.ts';
+import { type ComposeSettings, compose } from '../../lambdas/http/compose.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
@@ -15,6 +15,10 @@ export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
   readonly port: number;
+  /** What another process needs to serve the same namespace. Its work is counted with this one's. */
+  readonly settings: ComposeSettings;
+  /** Has other processes of the namespace take part in `units` and `advance`. Returns a function that ends this. */
+  join(process: OtherProcess): () => void;
   /** What some work costs, with what is left to do behind its answers. */
   units(work: () => Promise<unknown>): Promise<Units>;
   /** The instant by its clock, epoch ms. */
@@ -26,6 +30,14 @@ export interface TestNamespace {
   /** What was reported as a fault of ours. */
   readonly faults: readonly unknown[];
   stop(): Promise<void>;
+}
+
+/** Another process that serves the namespace. */
+export interface OtherProcess {
+  /** Resolves when it has no work left behind its answers. */
+  idle(): Promise<void>;
+  /** Tells it that the clock was moved. */
+  wake(): void;
 }
 
 /** How a namespace differs from the usual one. */
@@ -49,7 +61,7 @@ export async function startNamespace({
   const meter = new UnitMeter();
   let aheadMs = 0;
   const now = () => clock.now() + aheadMs;
-  const composition = compose({
+  const settings: ComposeSettings = {
     client,
     tables: TABLES,
     namespace: `compat-${randomBytes(6).toString('hex')}`,
@@ -62,7 +74,10 @@ export async function startNamespace({
     scheduler: new VirtualTime(),
     receiveWaitMsMax: 0,
     meter,
-  });
+  };
+  const composition = compose(settings);
+  const processes = new Set<OtherProcess>([composition]);
+  const allIdle = () => Promise.all([...processes].map((process) => process.idle()));
   const faults: unknown[] = [];
   const gateway = new AmqpServer({
     ...composition.dependencies,
@@ -81,17 +96,22 @@ export async function startNamespace({
   });
   return {
     port: server.port,
+    settings,
+    join: (process) => {
+      processes.add(process);
+      return () => processes.delete(process);
+    },
     units: async (work) => {
-      await composition.idle();
+      await allIdle();
       meter.take();
       await work();
-      await composition.idle();
+      await allIdle();
       return meter.take();
     },
     now,
     advance: (ms) => {
       aheadMs += ms;
-      composition.wake();
+      for (const process of processes) process.wake();
     },
     memory: composition.dependencies.memory,
     faults,

@@ -40,6 +40,8 @@ export interface LaneOfGroup<Request, Outcome> {
 /** How the calls of a lane are grouped and carried out. */
 export interface Grouping<Request, Outcome> extends Patience {
   readonly limits: GroupLimits;
+  /** Whether a lone call waits for others until the end of this turn of the event loop. */
+  readonly gathersInTurn?: true;
   /** Whether two requests of one lane may share a group; default: they may. */
   readonly mayShare?: (first: Request, other: Request) => boolean;
   /** Carries out a group: answers each call, as soon as it can, or asks again for it. Does not throw. */
@@ -143,7 +145,7 @@ class Lane<Request, Outcome> {
     }
     // Deferred, so that calls that were made together share a group; those in order join one after the other.
     const areOrdered = this.#waiting.some(({ orderedBy }) => orderedBy !== undefined);
-    this.#startBy(areOrdered ? soon : queueMicrotask);
+    this.#startBy(areOrdered || this.#grouping.gathersInTurn ? soon : queueMicrotask);
   }
 
   /** Whether as much waits as one group takes. */

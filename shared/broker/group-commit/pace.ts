@@ -1,7 +1,7 @@
 /** The longest wait for more calls, ms, and only where the last group had several callers. */
 export const GATHER_MS_MAX = 10;
-/** The first wait of a lane that lingers for still more calls, and the longest, ms; it doubles while they come. */
-const LINGER_MS = { first: 1, most: 8 };
+/** The first wait of a lane that lingers for still more calls, ms; it doubles while they come. */
+const LINGER_MS = 1;
 
 /** How long a group waits for more calls. */
 export interface Patience {
@@ -10,8 +10,11 @@ export interface Patience {
    * callers that take longer would wait for each other while nobody writes.
    */
   readonly patience: number;
-  /** Whether a group may wait for more calls than expected while calls keep coming; their callers are in no hurry. */
-  readonly lingers?: true;
+  /**
+   * How long a group may wait for more calls than expected while calls keep coming, ms: their callers are in no hurry.
+   * Default: not at all.
+   */
+  readonly lingerMsMax?: number;
 }
 
 /** What became of a group. */
@@ -79,9 +82,7 @@ export class Pace {
     this.#endedAt = now;
     this.#lastMs = now - beganAt;
     const keepComing = this.hadCompany && arrived > 0;
-    if (this.#patience.lingers && keepComing) {
-      const { first, most } = LINGER_MS;
-      this.#lingerMs = Math.min(most, Math.max(first, 2 * this.#lingerMs));
-    }
+    const { lingerMsMax = 0 } = this.#patience;
+    if (keepComing) this.#lingerMs = Math.min(lingerMsMax, Math.max(LINGER_MS, 2 * this.#lingerMs));
   }
 }

@@ -130,7 +130,7 @@ async function storeGroup(
 }
 
 /** Whether a send of the refused group may be accepted alone. */
-function mayBeOfOne(error: unknown): boolean {
+export function mayBeOfOne(error: unknown): boolean {
   if (error instanceof BusyForThis) return true;
   return error instanceof BrokerError && OWN_REFUSALS.has(error.code);
 }

@@ -13,6 +13,8 @@ import { type Call, type GroupLimits, type LaneOfGroup, Lanes } from './lanes.ts
 const JOIN_MAX = 25;
 /** An item is a lock token with an action; its properties are bounded by the limits of a message. */
 const LIMITS: GroupLimits = { calls: 500, messages: 500, bytes: Number.POSITIVE_INFINITY };
+/** How long settlements wait for more of them while they keep coming, ms. */
+const LINGER_MS_MAX = 8;
 
 /** Works on items of one entity. */
 type Verb<Item, Outcome> = (
@@ -72,7 +74,7 @@ function groupItems<Item, Outcome>(
   const lanes = new Lanes<ItemsRequest<Item, Outcome>, readonly Outcome[]>(scheduler, {
     limits: LIMITS,
     patience: 1,
-    lingers: true,
+    lingerMsMax: LINGER_MS_MAX,
     carryOut,
   });
   return (

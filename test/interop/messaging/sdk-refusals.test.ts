@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceBusClient } from '@azure/service-bus';
 import { newName, newQueue, receiveNow, receiveOne } from './bus-entities.ts';
 import { withBus } from './service-bus-clients.ts';
+import { WAYS_WITH_KEYS } from './ways.ts';
 
 /** Keys of rules are 32 bytes in Base64. */
 const keyOf = (seed: string) => Buffer.alloc(32, seed).toString('base64');
@@ -65,57 +65,13 @@ withBus('refusals', (bus) => {
     await assert.rejects(receiveNow(receiver), /InvalidOperation/);
   });
 
-  test('a wrong key is refused', async () => {
-    const { name } = await newQueue(bus);
-    const wrong = bus.namespace.connectionString.replace(
-      /SharedAccessKey=[^;]+/,
-      'SharedAccessKey=wrong',
-    );
-    const client = new ServiceBusClient(wrong, NO_RETRY);
-    await assert.rejects(client.createSender(name).sendMessages({ body: '' }), {
-      code: 'UnauthorizedAccess',
-    });
-    await client.close();
-  });
-
-  test('a key that may only listen does not send, and the other way round', async () => {
-    const name = newName('guarded');
-    const rule = (keyName: string, right: 'Send' | 'Listen') => ({
-      keyName,
-      accessRights: [right],
-      claimType: 'SharedAccessKey',
-      claimValue: 'None',
-      primaryKey: keyOf(`primary-${keyName}`),
-      secondaryKey: keyOf(`secondary-${keyName}`),
-    });
-    await bus.admin.createQueue(name, {
-      authorizationRules: [rule('sends', 'Send'), rule('listens', 'Listen')],
-    });
-    const connect = (keyName: string, key: string) =>
-      new ServiceBusClient(
-        bus.namespace.connectionString
-          .replace(/SharedAccessKeyName=[^;]+/, `SharedAccessKeyName=${keyName}`)
-          .replace(/SharedAccessKey=[^;]+/, `SharedAccessKey=${key}`),
-        NO_RETRY,
-      );
-    const sending = connect('sends', keyOf('primary-sends'));
-    const listening = connect('listens', keyOf('secondary-listens'));
-    await sending.createSender(name).sendMessages({ body: 'ok' });
-    await assert.rejects(receiveNow(sending.createReceiver(name)), { code: 'UnauthorizedAccess' });
-    await assert.rejects(listening.createSender(name).sendMessages({ body: '' }), {
-      code: 'UnauthorizedAccess',
-    });
-    assert.equal((await receiveOne(listening.createReceiver(name))).body, 'ok');
-    await Promise.all([sending.close(), listening.close()]);
-  });
-
   test('a queue that is deleted ends its receivers, and a new one of its name starts empty', async () => {
     const { name, sender, receiver } = await newQueue(bus);
     await sender.sendMessages({ body: 'old' });
     await bus.admin.deleteQueue(name);
     await assert.rejects(receiveNow(receiver), { code: 'MessagingEntityNotFound' });
     await bus.admin.createQueue(name);
-    const again = bus.connect();
+    const again = await bus.connect();
     assert.deepEqual(await again.createReceiver(name).peekMessages(1), []);
     await again.createSender(name).sendMessages({ body: 'new' });
     assert.equal((await receiveOne(again.createReceiver(name))).body, 'new');
@@ -124,11 +80,10 @@ withBus('refusals', (bus) => {
   test('the next session that never comes ends the wait', async () => {
     const name = newName('sessions');
     await bus.admin.createQueue(name, { requiresSession: true });
-    const client = new ServiceBusClient(bus.namespace.connectionString, {
-      retryOptions: { maxRetries: 0, timeoutInMs: 1500 },
+    const impatient = await bus.connect({
+      options: { retryOptions: { maxRetries: 0, timeoutInMs: 1500 } },
     });
-    await assert.rejects(client.acceptNextSession(name), { code: 'ServiceTimeout' });
-    await client.close();
+    await assert.rejects(impatient.acceptNextSession(name), { code: 'ServiceTimeout' });
     const sender = bus.client.createSender(name);
     await sender.sendMessages({ body: 'free', sessionId: 'S' });
     const receiver = await bus.client.acceptNextSession(name);
@@ -136,3 +91,53 @@ withBus('refusals', (bus) => {
     await receiver.close();
   });
 });
+
+withBus(
+  'keys',
+  (bus) => {
+    test('a wrong key is refused', async () => {
+      const { name } = await newQueue(bus);
+      const wrong = bus.namespace.connectionString.replace(
+        /SharedAccessKey=[^;]+/,
+        'SharedAccessKey=wrong',
+      );
+      const client = await bus.connect({ options: NO_RETRY, connectionString: wrong });
+      await assert.rejects(client.createSender(name).sendMessages({ body: '' }), {
+        code: 'UnauthorizedAccess',
+      });
+    });
+
+    test('a key that may only listen does not send, and the other way round', async () => {
+      const name = newName('guarded');
+      const rule = (keyName: string, right: 'Send' | 'Listen') => ({
+        keyName,
+        accessRights: [right],
+        claimType: 'SharedAccessKey',
+        claimValue: 'None',
+        primaryKey: keyOf(`primary-${keyName}`),
+        secondaryKey: keyOf(`secondary-${keyName}`),
+      });
+      await bus.admin.createQueue(name, {
+        authorizationRules: [rule('sends', 'Send'), rule('listens', 'Listen')],
+      });
+      const connect = (keyName: string, key: string) =>
+        bus.connect({
+          options: NO_RETRY,
+          connectionString: bus.namespace.connectionString
+            .replace(/SharedAccessKeyName=[^;]+/, `SharedAccessKeyName=${keyName}`)
+            .replace(/SharedAccessKey=[^;]+/, `SharedAccessKey=${key}`),
+        });
+      const sending = await connect('sends', keyOf('primary-sends'));
+      const listening = await connect('listens', keyOf('secondary-listens'));
+      await sending.createSender(name).sendMessages({ body: 'ok' });
+      await assert.rejects(receiveNow(sending.createReceiver(name)), {
+        code: 'UnauthorizedAccess',
+      });
+      await assert.rejects(listening.createSender(name).sendMessages({ body: '' }), {
+        code: 'UnauthorizedAccess',
+      });
+      assert.equal((await receiveOne(listening.createReceiver(name))).body, 'ok');
+    });
+  },
+  { ways: WAYS_WITH_KEYS },
+);

@@ -237,7 +237,7 @@ withBus('settling', (bus) => {
     assert.deepEqual(await texts(receiver.peekMessages(2)), ['c', 'd']);
     assert.deepEqual(await texts(receiver.peekMessages(2)), []);
     // The client remembers where it was for all its receivers of a queue.
-    const [, , third] = await bus.connect().createReceiver(name).peekMessages(3);
+    const [, , third] = await (await bus.connect()).createReceiver(name).peekMessages(3);
     assert.ok(third?.sequenceNumber);
     const fromThird = receiver.peekMessages(9, { fromSequenceNumber: third.sequenceNumber });
     assert.deepEqual(await texts(fromThird), ['c', 'd']);
@@ -275,5 +275,5 @@ withBus(
       assert.deepEqual(await receiver.peekMessages(5), []);
     });
   },
-  BETA,
+  { version: BETA },
 );

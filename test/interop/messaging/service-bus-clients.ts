@@ -1,18 +1,22 @@
 import { after, before, describe } from 'node:test';
-import { ServiceBusClient as StableClient } from '@azure/service-bus';
+import { type ServiceBusClientOptions, ServiceBusClient as StableClient } from '@azure/service-bus';
 import { ServiceBusClient as BetaClient } from 'service-bus-beta';
 import { type AdministrationClient, administrationOf } from '../administration/admin-clients.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 import { BETA, STABLE, VERSION_IN_FULL, type Version } from '../versions.ts';
+import { WAYS, WAYS_IN_FULL, type Way } from './ways.ts';
 
 /** A refusal must come at once, not after four tries. */
 const OPTIONS = { retryOptions: { maxRetries: 0, timeoutInMs: 20_000 } };
 
+type Connect = (connectionString: string, options?: ServiceBusClientOptions) => StableClient;
+
 /** Connects a version of the official client. */
-export const BUS_CLIENTS: Readonly<Record<Version, (connectionString: string) => StableClient>> = {
-  [BETA]: (connectionString) =>
-    new BetaClient(connectionString, OPTIONS) as unknown as StableClient,
-  [STABLE]: (connectionString) => new StableClient(connectionString, OPTIONS),
+export const BUS_CLIENTS: Readonly<Record<Version, Connect>> = {
+  [BETA]: (connectionString, options) =>
+    new BetaClient(connectionString, { ...OPTIONS, ...options }) as unknown as StableClient,
+  [STABLE]: (connectionString, options) =>
+    new StableClient(connectionString, { ...OPTIONS, ...options }),
 };
 
 /** What a suite works with: a version of the official client, connected, and management. */
@@ -20,44 +24,72 @@ export interface ConnectedBus {
   readonly client: StableClient;
   readonly admin: AdministrationClient;
   readonly namespace: TestNamespace;
+  /** In which way the clients are connected. */
+  readonly way: Way;
   /** Connects once more. */
-  connect(): StableClient;
+  connect(differently?: Differently): Promise<StableClient>;
 }
 
-/** Runs a suite with a version of the official client, against a namespace of its own. */
+/** How a further client differs from the others. */
+export interface Differently {
+  readonly options?: ServiceBusClientOptions;
+  readonly connectionString?: string;
+  readonly version?: Version;
+}
+
+/** How a suite runs; default: with the version in full, in the ways in full. */
+export interface BusSettings {
+  readonly version?: Version;
+  readonly ways?: readonly Way[];
+}
+
+/** Runs a suite with a version of the official client, each way against a namespace of its own. */
 export function withBus(
   name: string,
   suite: (bus: ConnectedBus) => void,
-  version: Version = VERSION_IN_FULL,
+  { version = VERSION_IN_FULL, ways = WAYS_IN_FULL }: BusSettings = {},
 ): void {
-  describe(`${name} (@azure/service-bus ${version} over AMQP)`, () => {
-    const connect = BUS_CLIENTS[version];
-    let namespace: TestNamespace;
-    let client: StableClient;
-    const others: StableClient[] = [];
-    before(async () => {
-      namespace = await startNamespace();
-      client = connect(namespace.connectionString);
+  for (const way of ways) {
+    describe(`${name} (@azure/service-bus ${version} over AMQP: ${way})`, () => {
+      suite(connectedBus(way, version));
     });
-    after(async () => {
-      await Promise.all([client, ...others].map((one) => one.close()));
-      await namespace.stop();
+  }
+}
+
+function connectedBus(way: Way, version: Version): ConnectedBus {
+  let namespace: TestNamespace;
+  let client: StableClient;
+  const ends: (() => Promise<void>)[] = [];
+  const connect: ConnectedBus['connect'] = async (differently = {}) => {
+    const { connectionString = namespace.connectionString, options } = differently;
+    const connectVersion = BUS_CLIENTS[differently.version ?? version];
+    const reached = await WAYS[way](namespace, connectionString);
+    const other = connectVersion(reached.connectionString, { ...reached.options, ...options });
+    ends.push(async () => {
+      await other.close();
+      await reached.close();
     });
-    suite({
-      get client() {
-        return client;
-      },
-      get admin() {
-        return administrationOf(namespace.connectionString);
-      },
-      get namespace() {
-        return namespace;
-      },
-      connect() {
-        const other = connect(namespace.connectionString);
-        others.push(other);
-        return other;
-      },
-    });
+    return other;
+  };
+  before(async () => {
+    namespace = await startNamespace();
+    client = await connect();
   });
+  after(async () => {
+    await Promise.all(ends.map((end) => end()));
+    await namespace.stop();
+  });
+  return {
+    way,
+    get client() {
+      return client;
+    },
+    get admin() {
+      return administrationOf(namespace.connectionString);
+    },
+    get namespace() {
+      return namespace;
+    },
+    connect,
+  };
 }

@@ -8,6 +8,7 @@ import { RestartHolder } from './restart-holder.ts';
 import { LOCK_MS, RestartLedger } from './restart-ledger.ts';
 import { ENDINGS, type Ending, RestartServer } from './restart-server.ts';
 import { connect, keyOf, type Task, Workers } from './restart-workers.ts';
+import { unrefMinuteTimers } from './unref-minute-timers.ts';
 
 /**
  * The server of `npm start` ends while the vendor's clients are connected, and starts again. The clients
@@ -30,7 +31,6 @@ const EARLY_MS = 30_000;
 /** After this time without progress, only locked messages are left. */
 const STANDSTILL_MS = 4000;
 const POLL_MS = 250;
-const MINUTE = 60_000;
 
 /** The tasks of two hundred clients. With fewer clients, each task has at least one. */
 const TASKS: readonly (readonly [count: number, task: Task])[] = [
@@ -104,18 +104,6 @@ async function survive(t: TestContext, engine: string, endings: readonly Ending[
   t.diagnostic(`${ledger.sentCount} sent, ${ledger.completedCount} completed`);
   t.diagnostic(`clients heard ${JSON.stringify(Object.fromEntries(workers.errors))}`);
   checkLedger(ledger);
-}
-
-/**
- * Unrefs timers of a minute: a client waits that long for an answer that was lost with its connection, and the
- * process must not.
- */
-function unrefMinuteTimers(t: TestContext): void {
-  const start = globalThis.setTimeout;
-  t.mock.method(globalThis, 'setTimeout', (work: () => void, ms?: number, ...rest: []) => {
-    const timer = start(work, ms, ...rest);
-    return ms === MINUTE ? timer.unref() : timer;
-  });
 }
 
 function workerTasks(): readonly Task[] {

@@ -124,7 +124,7 @@ test('long after a group with company, a lone call does not wait', async () => {
 });
 
 test('a lane that lingers waits a little longer for each group while calls keep coming; a wait for nobody ends that', async () => {
-  const { scheduler, groups, join, endFirst } = startLanes({ lingers: true });
+  const { scheduler, groups, join, endFirst } = startLanes({ lingerMsMax: 8 });
   let joined = 0;
   const joinMany = (count: number) => {
     for (let i = 0; i < count; i++) join(`${joined++}`);

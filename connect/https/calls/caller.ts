@@ -1,0 +1,111 @@
+import { type NamespaceCall, urlOf } from '../../../client/call.ts';
+import { type HttpAnswer, httpCall } from '../../../client/http-call.ts';
+import { BrokerError, isUnknownOutcome, serviceBusy } from '../../../shared/domain/broker-error.ts';
+import { pause, type Scheduler } from '../../../shared/domain/scheduler.ts';
+import { failureOf, refusalOf } from './refusals.ts';
+
+/** The headers of a body in JSON. */
+export const JSON_BODY = { 'Content-Type': 'application/json' } as const;
+
+/** A request to a namespace, and whether it may be sent again. */
+export interface Call extends NamespaceCall {
+  /** Whether it may be carried out twice, so that it is sent again where no answer came. */
+  readonly isRepeatable: boolean;
+}
+
+/** A request as it is signed. */
+export interface UnsignedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+}
+
+/** Returns the headers of a request, with those that give it its rights. */
+export type Sign = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>;
+
+/** Where a namespace is, and how requests to it are signed. */
+export interface Remote {
+  /** Without a slash at its end: `https://orders.example.com`. */
+  readonly address: string;
+  readonly sign: Sign;
+  readonly scheduler: Scheduler;
+  /** Whether paths go in lower case. */
+  readonly lowersPaths: boolean;
+}
+
+/** Calls a namespace. */
+export interface Calls {
+  /**
+   * Sends a request; again if it was not carried out because the service is busy or not reachable, and if it is
+   * repeatable also where no answer came or it may succeed later. Throws the refusals of the service; ServiceBusy if it
+   * was not carried out; ServiceTimeout if that is not known of some try.
+   */
+  call(call: Call): Promise<HttpAnswer>;
+}
+
+/** How long a request may take: deployed functions answer within 30 s. */
+const ANSWER_MS_MAX = 35_000;
+/** Tries of a request that was not carried out, or may be carried out twice, and the pauses in between. */
+const TRIES_MAX = 5;
+const PAUSE_MS = { first: 100, most: 2_000 } as const;
+
+/** Calls a namespace over HTTP. Every failure becomes a BrokerError, as if the broker were here. */
+export class Caller implements Calls {
+  readonly #remote: Remote;
+
+  constructor(remote: Remote) {
+    this.#remote = remote;
+  }
+
+  async call(call: Call): Promise<HttpAnswer> {
+    let pauseMs: number = PAUSE_MS.first;
+    let unknown: BrokerError | undefined;
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#once(call);
+      if (!(outcome instanceof BrokerError)) return outcome;
+      if (isUnknownOutcome(outcome)) unknown ??= outcome;
+      if (!mayRepeat(outcome, call)) throw outcome;
+      // That the last try did nothing says nothing about an earlier one.
+      if (tries >= TRIES_MAX) throw unknown ?? outcome;
+      await pause(this.#remote.scheduler, pauseMs);
+      pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
+    }
+  }
+
+  async #once(call: Call): Promise<HttpAnswer | BrokerError> {
+    const { address, sign, lowersPaths } = this.#remote;
+    const { method, body, headers = {} } = call;
+    const path = lowersPaths ? lowered(call.path) : call.path;
+    const url = urlOf(address, { ...call, path });
+    const unsigned = { method, url, headers: { Accept: 'application/json', ...headers }, body };
+    let signed: Readonly<Record<string, string>>;
+    try {
+      signed = await sign(unsigned);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return serviceBusy(`The request was not sent, because it cannot be signed: ${reason}`, {
+        cause,
+      });
+    }
+    try {
+      const answer = await httpCall({ ...unsigned, headers: signed, timeoutMs: ANSWER_MS_MAX });
+      return refusalOf(answer) ?? answer;
+    } catch (cause) {
+      return failureOf(address, cause);
+    }
+  }
+}
+
+function mayRepeat(error: BrokerError, { isRepeatable }: Call): boolean {
+  return isRepeatable ? error.retryable : error.code === 'ServiceBusy';
+}
+
+/** The path in lower case but for the name of a rule, which it may give. */
+function lowered(path: string): string {
+  const at = path.lastIndexOf(RULES) + RULES.length;
+  if (at < RULES.length) return path.toLowerCase();
+  return `${path.slice(0, at).toLowerCase()}${path.slice(at)}`;
+}
+
+const RULES = '/Rules/';

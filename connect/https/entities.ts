@@ -1,0 +1,151 @@
+import { fieldOf } from '../../client/client-errors.ts';
+import { BoundedMap } from '../../shared/domain/bounded-map.ts';
+import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
+import {
+  type AccessRight,
+  type EntityDescription,
+  QUEUE_DEFAULTS,
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import type { Calls } from './calls/caller.ts';
+import { pathText, queueKey } from './format/paths.ts';
+
+/** How long an entity, and a right to it, is known. Every operation is checked by the service itself. */
+const KNOWN_MS = 60_000;
+const KNOWN_MAX = 1000;
+
+/** The addresses that describe an entity, by the right that each requires. */
+const ADDRESSES = { Send: 'messages/$sender', Listen: 'messages/$receiver' } as const;
+type LinkRight = keyof typeof ADDRESSES;
+
+/** Why one of the addresses may refuse where the other one answers. */
+const ELSEWHERE: ReadonlySet<BrokerErrorCode> = new Set([
+  'Unauthenticated',
+  'Forbidden',
+  'InvalidOperation',
+]);
+
+interface Known {
+  readonly entity: Promise<Entity>;
+  /** Monotonic ms. */
+  readonly until: number;
+}
+
+/** What this process knows of the entities of a namespace, and of its own rights to them. */
+export class RemoteEntities {
+  readonly #caller: Calls;
+  readonly #scheduler: Scheduler;
+  /** By queue and right. */
+  readonly #known = new BoundedMap<string, Known>(KNOWN_MAX);
+
+  constructor(caller: Calls, scheduler: Scheduler) {
+    this.#caller = caller;
+    this.#scheduler = scheduler;
+  }
+
+  /** The entity of a key, at most a minute old, with what clients need of it. Throws Unauthenticated. */
+  async find(key: string): Promise<Entity | undefined> {
+    const path = parseEntityPath(key);
+    const rights: readonly LinkRight[] = this.#has(path, 'Send')
+      ? ['Send', 'Listen']
+      : ['Listen', 'Send'];
+    let refused: unknown;
+    for (const right of rights) {
+      try {
+        return await this.#look(path, right);
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        if (error.code === 'MessagingEntityNotFound') return undefined;
+        if (!ELSEWHERE.has(error.code)) throw error;
+        refused ??= error;
+      }
+    }
+    throw refused;
+  }
+
+  /** A queue or topic to send to, as `find`. Throws MessagingEntityNotFound, InvalidOperation, Unauthenticated. */
+  destination(path: EntityPath): Promise<Entity> {
+    return this.#look(path, 'Send');
+  }
+
+  /** Requires the right to send or to listen. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation. */
+  async require(path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
+    for (const right of ['Send', 'Listen'] as const) {
+      if (rights.includes(right)) await this.#look(path, right);
+    }
+  }
+
+  #has(path: EntityPath, right: LinkRight): boolean {
+    const known = this.#known.get(knownKey(path, right));
+    return known !== undefined && this.#scheduler.now() < known.until;
+  }
+
+  async #look(path: EntityPath, right: LinkRight): Promise<Entity> {
+    const key = knownKey(path, right);
+    const known = this.#known.get(key);
+    const now = this.#scheduler.now();
+    if (known !== undefined && now < known.until) return await known.entity;
+    const entity = this.#read(path, right);
+    this.#known.set(key, { entity, until: now + KNOWN_MS });
+    try {
+      return await entity;
+    } catch (error) {
+      this.#known.delete(key);
+      throw error;
+    }
+  }
+
+  async #read(path: EntityPath, right: LinkRight): Promise<Entity> {
+    const address = `${pathText(path)}/${ADDRESSES[right]}`;
+    try {
+      const call = { method: 'GET', path: address, isRepeatable: true } as const;
+      return entityOf(path, JSON.parse((await this.#caller.call(call)).text));
+    } catch (error) {
+      throw error instanceof BrokerError ? error.withMessage(withoutAddress(error.message)) : error;
+    }
+  }
+}
+
+/** A sentence about an entity, not about the address that describes it. */
+function withoutAddress(message: string): string {
+  return message.replace(/\/messages\/\$(?:sender|receiver)/i, '');
+}
+
+function knownKey(path: EntityPath, right: LinkRight): string {
+  return `${queueKey(path)} ${right}`;
+}
+
+/** An entity with the settings that an answer names, and defaults for the others. */
+function entityOf({ key, name }: EntityPath, json: unknown): Entity {
+  const kind = fieldOf(json, 'kind');
+  const partitions = fieldOf(json, 'partitions');
+  return {
+    id: key,
+    key,
+    name,
+    epoch: 0,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: 0,
+    updatedAt: 0,
+    ...(typeof partitions === 'number' && { partitions }),
+    description: described(kind, json),
+  };
+}
+
+function described(kind: unknown, json: unknown): EntityDescription {
+  const requiresSession = fieldOf(json, 'requiresSession') === true;
+  if (kind === 'subscription') return { ...SUBSCRIPTION_DEFAULTS, requiresSession };
+  const ingress = {
+    maxMessageSizeInKilobytes: Number(fieldOf(json, 'maxMessageSizeInKilobytes')),
+    requiresDuplicateDetection: fieldOf(json, 'requiresDuplicateDetection') === true,
+  };
+  if (kind === 'queue') return { ...QUEUE_DEFAULTS, ...ingress, requiresSession };
+  if (kind !== 'topic') throw new Error(`An answer has the unknown kind of entity '${kind}'.`);
+  const filteringMessagesBeforePublishing =
+    fieldOf(json, 'filteringMessagesBeforePublishing') === true;
+  return { ...TOPIC_DEFAULTS, ...ingress, filteringMessagesBeforePublishing };
+}

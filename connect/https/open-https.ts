@@ -1,0 +1,92 @@
+import { SasTokens } from '../../client/sas-tokens.ts';
+import { BackgroundWork } from '../../shared/app/background-work.ts';
+import { processResources } from '../../shared/app/compose-dependencies.ts';
+import { realRandom } from '../../shared/app/real-random.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { reportBackgroundFault, reportFault } from '../../shared/app/report-fault.ts';
+import { httpAddress, parseConnectionString } from '../../shared/auth/connection-string.ts';
+import type { NamespaceKeys } from '../../shared/auth/namespace-keys.ts';
+import { TokenCache } from '../../shared/auth/token-cache.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
+import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { HEALTH_PATH } from '../../shared/domain/health-path.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import type { Upstream } from '../upstream.ts';
+import { Caller, type Remote } from './calls/caller.ts';
+import { readEndpoint } from './calls/endpoint.ts';
+import { iamSigner } from './calls/iam.ts';
+import { RemoteEntities } from './entities.ts';
+import type { HttpsOptions } from './https-options.ts';
+import { createRemoteBroker } from './remote-broker.ts';
+import { remoteRules } from './rules.ts';
+
+/** What is there beside the namespace: time and randomness. */
+export interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+}
+
+const REAL: Surroundings = {
+  scheduler: realScheduler,
+  clock: { now: () => Date.now() },
+  random: realRandom,
+};
+
+/** Opens a namespace over its HTTP interface. Throws ConnectionStringError, EndpointError. */
+export function openHttps(options: HttpsOptions, surroundings: Surroundings = REAL): Upstream {
+  const { clock, random, scheduler } = surroundings;
+  const place = placeOf(options);
+  const caller = new Caller({ ...place, scheduler });
+  const entities = new RemoteEntities(caller, scheduler);
+  const background = new BackgroundWork(reportBackgroundFault);
+  const broker = createRemoteBroker({
+    caller,
+    entities,
+    random,
+    scheduler,
+    background: (work) => background.add(work),
+    sendsOnce: options.sendsOnce ?? false,
+  });
+  return {
+    dependencies: {
+      ...surroundings,
+      ...processResources(scheduler),
+      broker,
+      entities,
+      rules: remoteRules(caller, clock),
+      requireUpstream: (path, rights) => entities.require(path, rights),
+      namespaceKeys: NO_KEYS,
+      tokens: new TokenCache(new AgeClock(clock, scheduler.now)),
+      tokenClock: clock,
+      namespace: new URL(place.address).host,
+      reportFault,
+    },
+    reach: async () => {
+      await caller.call({ method: 'GET', path: HEALTH_PATH.slice(1), isRepeatable: true });
+    },
+    wake: () => {},
+    idle: () => background.settled(),
+    close: () => background.settled(),
+  };
+}
+
+/** Where the namespace is, and how requests to it are signed. */
+function placeOf(options: HttpsOptions): Omit<Remote, 'scheduler'> {
+  if ('endpoint' in options) {
+    const address = readEndpoint(options.endpoint);
+    // IAM compares paths with their case.
+    return { address, sign: iamSigner(address, options), lowersPaths: true };
+  }
+  const connection = parseConnectionString(options.connectionString);
+  const tokens = new SasTokens(connection);
+  return {
+    address: httpAddress(connection),
+    // The service checks tokens by the real time.
+    sign: async ({ headers }) => ({ ...headers, Authorization: tokens.text(Date.now()) }),
+    lowersPaths: false,
+  };
+}
+
+/** Clients that need a key here get it from who composes the server. */
+const NO_KEYS: NamespaceKeys = { rules: async () => [] };
