@@ -52,8 +52,11 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   declare: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };
 
-/** The rights of the AMQP gateway, which does everything that the HTTP functions do. */
-export const GATEWAY_RIGHTS: TableRights = {
+/**
+ * The rights of a process that serves AMQP from the tables, such as the gateway, which does everything that the HTTP
+ * functions do.
+ */
+export const DIRECT_RIGHTS: TableRights = {
   entities: union('entities'),
   messages: union('messages'),
 };

@@ -1,3 +1,5 @@
+import { logLine } from '../proxy/log-line.ts';
+
 /** Logs an event as one line of JSON with `time` and `level`. Faults are logged by `reportFault`. */
 export function logEvent(message: string, details: Readonly<Record<string, unknown>> = {}): void {
   write({ level: 'info', message, ...details });
@@ -34,6 +36,6 @@ export function logMetric(
 }
 
 /** `at` = epoch ms. */
-function write(entry: object, at = Date.now()): void {
-  process.stdout.write(`${JSON.stringify({ time: new Date(at).toISOString(), ...entry })}\n`);
+function write(entry: object, at?: number): void {
+  process.stdout.write(logLine(entry, at));
 }

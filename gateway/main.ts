@@ -1,9 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { logEvent } from './log.ts';
+import { isSidecar, startSidecar } from './sidecar.ts';
 import { startTask } from './task.ts';
 
-/** The process of a container: serves until a signal or a fault ends it. */
+/**
+ * The process of a container: a task of the gateway or, if the environment says so, a sidecar. It serves until a signal
+ * or a fault ends it.
+ */
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -18,7 +22,8 @@ void main().catch(fail);
 
 async function main(): Promise<void> {
   const signalled = firstSignal();
-  const starting = startTask(process.env);
+  const start = isSidecar(process.env) ? startSidecar : startTask;
+  const starting = start(process.env);
   // No client is sent here before the task listens.
   const task = await Promise.race([starting, signalled.then(() => undefined)]);
   if (task !== undefined) {

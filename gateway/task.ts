@@ -1,16 +1,13 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
-import { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
+import { DrainNotice } from '../proxy/drain-notice.ts';
+import { type RunningProxy, startProxy } from '../proxy/start-proxy.ts';
 import { AddressLimits } from '../server/address-limits.ts';
-import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { deployedHttpSettings } from '../shared/app/deployed-settings.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { type Environment, wholeNumber } from '../shared/app/settings.ts';
 import { AccessLog, type LogAccess, RulesOfRequests, withAccessLog } from './access-log.ts';
-import { onlyHealth, withDrainingHealth } from './health.ts';
+import { onlyHealth } from './health.ts';
 import { readLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
 import { LimitedApp } from './request-limits.ts';
@@ -25,23 +22,22 @@ const SOCKETS_MAX = 256;
 /** Monotonic ms. */
 const NOW = () => performance.now();
 
-/** A running gateway process. */
+/** The process of a container while it serves. */
 export interface Task {
   readonly port: number;
-  /**
-   * Reports itself unhealthy and serves on for the notice time; then accepts no connections, finishes requests under
-   * way and disconnects all clients, which reconnect to another task. Rejects if that takes too long.
-   */
+  /** Ends as `stop` of the proxy says. */
   stop(): Promise<void>;
 }
 
 /**
- * Serves a namespace over AMQP, WebSocket and HTTP on one port, from the tables that the environment names. It has no
- * state that another task would need. Rejects if the root key or the tables cannot be read.
+ * Serves a namespace over AMQP, WebSocket and HTTP on one port behind a load balancer, from the tables that the
+ * environment names: a proxy with transport direct, and with the limits and the log of a service. It has no state that
+ * another task would need. Rejects if the root key or the tables cannot be read.
  */
 export async function startTask(environment: Environment): Promise<Task> {
   const settings = deployedHttpSettings(environment, SOCKETS_MAX);
-  const noticeMs = wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs);
+  const port = wholeNumber(environment, GATEWAY_VARIABLES.port);
+  const drainNotice = new DrainNotice(wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs));
   const limits = readLimits(environment);
   const accessLog = new AccessLog(logAccess, NOW);
   const log: LogAccess | undefined =
@@ -53,16 +49,16 @@ export async function startTask(environment: Environment): Promise<Task> {
     countOperation: ruleLimit.countOperation,
     ...(log === undefined ? {} : { onAuthorized: rules.add }),
   });
+  const { dependencies } = composition;
   await requireReadable(composition);
-  const amqp = new AmqpServer({ ...composition.dependencies, reportFault, logAccess: log });
-  let isDraining = false;
-  const app = withDrainingHealth(composition.app, () => isDraining);
-  const requests = new LimitedApp(app, composition.dependencies, limits, NOW);
+  const app = drainNotice.watch(composition.app);
+  const requests = new LimitedApp(app, dependencies, limits, NOW);
   const connections = new AddressLimits(limits, NOW);
-  const server = createProtocolServer({
+  const proxy = await startProxy({
+    upstream: { ...composition, dependencies: { ...dependencies, reportFault, logAccess: log } },
+    keys: dependencies.namespaceKeys,
+    port,
     app: log === undefined ? requests : withAccessLog(requests, log, NOW, rules),
-    memory: composition.dependencies.memory,
-    amqp,
     isBehindTls: true,
     // The load balancer accepts any certificate; this one only encrypts the traffic.
     certificate: () => makeCertificate(Date.now()),
@@ -72,11 +68,12 @@ export async function startTask(environment: Environment): Promise<Task> {
       now: NOW,
       connectionEnded: log && ((connection) => log('connection', { ...connection })),
     },
+    drainNotice,
+    endWaits: () => composition.close(),
+    stopMsMax: STOP_MS_MAX,
   });
-  server.http.listen(wholeNumber(environment, GATEWAY_VARIABLES.port));
-  await once(server.http, 'listening');
   const measure = () => {
-    measureConnections(settings.namespace, amqp, {
+    measureConnections(settings.namespace, proxy, {
       refusedConnections: connections.takeRefused(),
       refusedRequests: requests.takeRefused(),
       refusedOperations: ruleLimit.takeRefused(),
@@ -86,32 +83,13 @@ export async function startTask(environment: Environment): Promise<Task> {
   measure();
   const measuring = setInterval(measure, CONNECTIONS_METRIC.periodMs);
   return {
-    port: (server.http.address() as AddressInfo).port,
+    port: proxy.port,
     stop: async () => {
-      isDraining = true;
       measure();
-      await pause(noticeMs);
-      await Promise.race([finish(server, amqp, composition), overdue()]);
+      await proxy.stop();
       clearInterval(measuring);
     },
   };
-}
-
-async function finish(
-  server: ProtocolServer,
-  amqp: AmqpServer,
-  composition: Composition,
-): Promise<void> {
-  const closed = server.close();
-  // Waiting requests end at once; everything else under way ends together.
-  await Promise.all([amqp.close(), composition.close()]);
-  await closed;
-  await composition.idle();
-}
-
-async function overdue(): Promise<never> {
-  await pause(STOP_MS_MAX);
-  throw new Error(`Clients were still there ${STOP_MS_MAX / 1000} s after all were sent away.`);
 }
 
 async function requireReadable({ dependencies }: Composition): Promise<void> {
@@ -124,7 +102,7 @@ async function requireReadable({ dependencies }: Composition): Promise<void> {
  */
 function measureConnections(
   namespace: string,
-  amqp: AmqpServer,
+  { connections }: RunningProxy,
   details: Readonly<
     Record<
       'refusedConnections' | 'refusedRequests' | 'refusedOperations' | 'droppedAccessLines',
@@ -133,5 +111,5 @@ function measureConnections(
   >,
 ): void {
   const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  logMetric(CONNECTIONS_METRIC, namespace, amqp.connections, { rssMegabytes, ...details });
+  logMetric(CONNECTIONS_METRIC, namespace, connections, { rssMegabytes, ...details });
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIPv6 } from 'node:net';
 import type { Admission } from '../server/admission.ts';
+import { bracketIPv6, isLoopback } from '../server/loopback.ts';
 import { UsageError } from './startup-error.ts';
 
 /** By which names clients and web pages may reach the local server. */
@@ -14,7 +14,6 @@ export interface LocalAdmissionOptions {
 }
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);
-const LOOPBACK_V4 = /^127(?:\.\d{1,3}){3}$/;
 /** A host name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST_NAME = /^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i;
 
@@ -34,17 +33,6 @@ export function localAdmission({
   return {
     refusal: (headers) => hostRefusal(headers, hosts) ?? originRefusal(headers, origins),
   };
-}
-
-/** Whether a name or address can only mean this machine. An IPv6 address may be in brackets. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return (
-    name === 'localhost' ||
-    name.endsWith('.localhost') ||
-    LOOPBACK_V4.test(name) ||
-    bracketIPv6(name) === '[::1]'
-  );
 }
 
 function hostRefusal({ host }: IncomingHttpHeaders, allowed: ReadonlySet<string>) {
@@ -76,8 +64,4 @@ function requireOrigin(origin: string): string {
   throw new UsageError(
     `--allowed-origin takes an origin such as http://localhost:3000, not '${origin}'.`,
   );
-}
-
-function bracketIPv6(host: string): string {
-  return isIPv6(host) ? `[${host}]` : host;
 }

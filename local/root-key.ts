@@ -1,13 +1,8 @@
+import { isLoopback } from '../server/loopback.ts';
+import { PUBLIC_ROOT_KEY } from '../shared/auth/root-rule.ts';
 import { usesAwsCredentials } from './engine/dynamo-client.ts';
 import { engineAddress } from './engine/engine-address.ts';
-import { isLoopback } from './local-admission.ts';
 import { UsageError } from './startup-error.ts';
-
-/** The key of the vendor's emulator (semantics K5). It is public: the samples of the client libraries hold it. */
-export const PUBLIC_ROOT_KEY = 'SAS_KEY_VALUE';
-
-/** The name of the rule with all rights. */
-export const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** The options that decide which key is safe. */
 export interface RootKeyOptions {

@@ -68,13 +68,16 @@ const WRONG_HOST: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', '
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const isWrongHost = WRONG_HOST.has(error.code ?? '');
-      const Refusal = isWrongHost ? UsageError : StartupError;
-      reject(new Refusal(explain(error, host, port), { cause: error }));
-    });
+    server.once('error', (error) => reject(refusedListening(error, host, port)));
     server.listen(port, host, resolve);
   });
+}
+
+/** The error for the user where the system does not let a server listen: UsageError or StartupError. */
+export function refusedListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const isWrongHost = WRONG_HOST.has(error.code ?? '');
+  const Refusal = isWrongHost ? UsageError : StartupError;
+  return new Refusal(explain(error, host, port), { cause: error });
 }
 
 /** A sentence for the user that says why the server cannot listen, and what to do. */
@@ -94,7 +97,7 @@ function explain({ code, message }: NodeJS.ErrnoException, host: string, port: n
 }
 
 /** The host name for clients on this machine of an address that the server listens on. */
-function localNameOf(host: string): string {
+export function localNameOf(host: string): string {
   // localhost may mean 127.0.0.1 only, where a server on ::1 does not answer.
   if (['127.0.0.1', '0.0.0.0', '::'].includes(host)) return 'localhost';
   return host.includes(':') ? `[${host}]` : host;

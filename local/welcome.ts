@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { ROOT_KEY_NAME } from '../shared/auth/root-rule.ts';
 import { createSasToken } from '../shared/auth/sas-token.ts';
-import { ROOT_KEY_NAME } from './root-key.ts';
 
 /** Ten years, so that the printed command lines keep working in notes and scripts. */
 const TOKEN_MS = 10 * 365 * 24 * 60 * 60 * 1000;

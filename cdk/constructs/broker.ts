@@ -13,7 +13,7 @@ import { Alarms } from './alarms.ts';
 import { AmqpGateway } from './amqp-gateway.ts';
 import { BrokerFunction } from './broker-function.ts';
 import { type BrokerAttributes, grantManage, type IBroker, ImportedBroker } from './broker-ref.ts';
-import { BrokerTables } from './broker-tables.ts';
+import { BrokerTables, grantDirect } from './broker-tables.ts';
 import { BrokerUrl } from './function-url.ts';
 import { BrokerApi } from './http-api.ts';
 import { SWEEP_TIMEOUT, scheduleSweep } from './sweeping.ts';
@@ -104,6 +104,28 @@ export class Broker extends Construct implements IBroker {
 
   grantManage(grantee: IGrantable): Grant {
     return grantManage(this, grantee);
+  }
+
+  /**
+   * Allows everything on messages, and the rules of subscriptions, by the tables themselves: for `dynabus proxy` and
+   * `dynabus/connect` with the transport direct. It gives no right to the root key. Throws if the grant would give
+   * nothing.
+   */
+  grantDirect(grantee: IGrantable): Grant {
+    return grantDirect(this.node.path, grantee, this.#tables);
+  }
+
+  /**
+   * What a process with these rights must know, as JSON, which may hold tokens: the value for its environment variable
+   * `DYNABUS_DIRECT`.
+   */
+  get directSettings(): string {
+    return Stack.of(this).toJsonString({
+      entitiesTable: this.entitiesTable.tableName,
+      messagesTable: this.messagesTable.tableName,
+      namespace: this.namespace,
+      tier: this.tier,
+    });
   }
 
   /** An HTTP API in front of four functions. */

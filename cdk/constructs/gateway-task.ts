@@ -19,7 +19,7 @@ import { VARIABLES } from '../../shared/app/variables.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AmqpSettings } from '../amqp-settings.ts';
 import type { BrokerSettings } from '../broker-settings.ts';
-import { GATEWAY_RIGHTS } from '../functions.ts';
+import { DIRECT_RIGHTS } from '../functions.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { gatewayContext } from './function-code.ts';
 
@@ -86,8 +86,8 @@ export class GatewayTask extends FargateTaskDefinition {
         NODE_OPTIONS: `--max-old-space-size=${Math.floor(amqp.memoryMb * HEAP_SHARE)}`,
       },
     });
-    this.#allow(GATEWAY_RIGHTS.entities, tables.entities.tableArn);
-    this.#allow(GATEWAY_RIGHTS.messages, tables.messages.tableArn);
+    this.#allow(DIRECT_RIGHTS.entities, tables.entities.tableArn);
+    this.#allow(DIRECT_RIGHTS.messages, tables.messages.tableArn);
     this.#allow(['secretsmanager:GetSecretValue'], rootKey.secretArn);
   }
 

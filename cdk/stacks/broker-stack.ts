@@ -18,6 +18,9 @@ export class BrokerStack extends Stack {
     else this.#output('RootKeySecretName', broker.rootKey.secretName);
     this.#output('EntitiesTable', broker.entitiesTable.tableName);
     this.#output('MessagesTable', broker.messagesTable.tableName);
+    // With the tables, what `dynabus proxy --stack` needs.
+    this.#output('Namespace', broker.namespace);
+    this.#output('Tier', broker.tier);
     if (amqp === undefined || broker.amqpLoadBalancer === undefined) return;
     this.#output('AmqpEndpoint', amqp.domainName);
     this.#output('AmqpLoadBalancer', broker.amqpLoadBalancer.loadBalancerDnsName);

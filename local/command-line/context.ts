@@ -1,4 +1,4 @@
-import type { NamespaceClient } from '../client/namespace-client.ts';
+import type { NamespaceClient } from '../../client/namespace-client.ts';
 import type { Io } from './io.ts';
 import { writeTo } from './io.ts';
 import { untilAborted } from './lines.ts';

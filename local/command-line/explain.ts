@@ -1,7 +1,10 @@
+import { RefusedMessageError } from '../../client/batch-sender.ts';
+import { RefusalError, refusalText, UnreachableError } from '../../client/client-errors.ts';
+import { PathError } from '../../client/entity-path.ts';
+import { DirectOptionsError } from '../../connect/direct/read-direct-options.ts';
+import { EndpointError } from '../../connect/https/calls/endpoint.ts';
+import { ProxySettingsError } from '../../proxy/proxy-settings.ts';
 import { ConnectionStringError } from '../../shared/auth/connection-string.ts';
-import { RefusedMessageError } from '../client/batch-sender.ts';
-import { RefusalError, refusalText, UnreachableError } from '../client/client-errors.ts';
-import { PathError } from '../client/entity-path.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { StartupError, UsageError } from '../startup-error.ts';
 import { EXIT, type ExitCode, OutputClosedError } from './io.ts';
@@ -26,6 +29,9 @@ export function explain(error: unknown): Explanation {
     error instanceof UsageError ||
     error instanceof ConfigError ||
     error instanceof ConnectionStringError ||
+    error instanceof ProxySettingsError ||
+    error instanceof DirectOptionsError ||
+    error instanceof EndpointError ||
     error instanceof PathError
   ) {
     return { exitCode: EXIT.wrongInput, text: error.message };

@@ -1,6 +1,6 @@
+import type { OutgoingText } from '../../client/batch-sender.ts';
+import { fieldOf } from '../../client/client-errors.ts';
 import { correction, shown } from '../../shared/domain/fault-words.ts';
-import type { OutgoingText } from '../client/batch-sender.ts';
-import { fieldOf } from '../client/client-errors.ts';
 import { UsageError } from '../startup-error.ts';
 import type { Line } from './lines.ts';
 

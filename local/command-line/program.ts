@@ -4,10 +4,15 @@ import { type Definition, NAMESPACE_OPTIONS, type OptionDefinition } from './def
 import { ENTITY_COMMANDS } from './entity-definitions.ts';
 import { EXIT, type ExitCode, type Io, writeTo } from './io.ts';
 import { MESSAGE_COMMANDS } from './message-definitions.ts';
-import { START } from './start-definition.ts';
+import { PROXY, START } from './server-definitions.ts';
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly Definition[] = [START, ...MESSAGE_COMMANDS, ...ENTITY_COMMANDS];
+export const COMMANDS: readonly Definition[] = [
+  START,
+  ...MESSAGE_COMMANDS,
+  ...ENTITY_COMMANDS,
+  PROXY,
+];
 
 const EXAMPLES = [
   'dynabus start',

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { ClientMessage } from '../client/message.ts';
+import type { ClientMessage } from '../../client/message.ts';
 import { type Column, printable, shortened, Table } from './table.ts';
 
 const COLUMNS: readonly Column[] = [

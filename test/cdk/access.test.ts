@@ -32,6 +32,8 @@ test('with IAM there is no key: no secret, no right to read one, no output that 
     'InvokeArn',
     'EntitiesTable',
     'MessagesTable',
+    'Namespace',
+    'Tier',
   ]);
   assert.match(JSON.stringify(template.findOutputs('InvokeArn')), /:execute-api:.*\/\$default"/);
 });

@@ -83,5 +83,7 @@ test('whoever deployed is told where the broker is and where its key', () => {
     'RootKeySecretName',
     'EntitiesTable',
     'MessagesTable',
+    'Namespace',
+    'Tier',
   ]);
 });

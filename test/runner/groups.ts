@@ -32,6 +32,7 @@ const FOLDERS: readonly Folder[] = [
   // They share one tarball.
   { prefix: 'test/packed/', filesPerProcess: 20, engine: 'quick', waits: true },
   { prefix: 'test/interop/gateway/', filesPerProcess: 1, engine: 'quick', waits: true },
+  { prefix: 'test/interop/proxy/', filesPerProcess: 1, engine: 'quick', waits: true },
   { prefix: 'test/simulation/', filesPerProcess: 4, engine: 'judge' },
   { prefix: 'test/spec/', filesPerProcess: 14, engine: 'judge' },
   { prefix: 'test/hostile/', filesPerProcess: 8, engine: 'quick' },

@@ -1,6 +1,6 @@
-import { textOf } from '../../client/atom-xml.ts';
-import { fieldOf, RefusalError } from '../../client/client-errors.ts';
-import { describe, list } from '../../client/management.ts';
+import { textOf } from '../../../client/atom-xml.ts';
+import { fieldOf, RefusalError } from '../../../client/client-errors.ts';
+import { describe, list } from '../../../client/management.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

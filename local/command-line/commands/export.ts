@@ -1,7 +1,7 @@
-import { RefusalError } from '../../client/client-errors.ts';
-import { type ClientPath, readPath } from '../../client/entity-path.ts';
-import { countsOf } from '../../client/management.ts';
-import { readAll } from '../../client/read-all.ts';
+import { RefusalError } from '../../../client/client-errors.ts';
+import { type ClientPath, readPath } from '../../../client/entity-path.ts';
+import { countsOf } from '../../../client/management.ts';
+import { readAll } from '../../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

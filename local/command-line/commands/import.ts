@@ -1,4 +1,4 @@
-import { readPath } from '../../client/entity-path.ts';
+import { readPath } from '../../../client/entity-path.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions } from '../context.ts';

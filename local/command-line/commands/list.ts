@@ -1,7 +1,7 @@
-import { childOf, textOf } from '../../client/atom-xml.ts';
-import { descriptionJson } from '../../client/description-json.ts';
-import { readPath, subscriptionOf } from '../../client/entity-path.ts';
-import { countsOf, type Described, describe, list, typeOf } from '../../client/management.ts';
+import { childOf, textOf } from '../../../client/atom-xml.ts';
+import { descriptionJson } from '../../../client/description-json.ts';
+import { readPath, subscriptionOf } from '../../../client/entity-path.ts';
+import { countsOf, type Described, describe, list, typeOf } from '../../../client/management.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

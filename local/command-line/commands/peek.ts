@@ -1,7 +1,7 @@
-import { readPath } from '../../client/entity-path.ts';
-import type { ClientMessage } from '../../client/message.ts';
-import { PEEK_MAX } from '../../client/message-calls.ts';
-import { readAll } from '../../client/read-all.ts';
+import { readPath } from '../../../client/entity-path.ts';
+import type { ClientMessage } from '../../../client/message.ts';
+import { PEEK_MAX } from '../../../client/message-calls.ts';
+import { readAll } from '../../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

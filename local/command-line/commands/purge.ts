@@ -1,6 +1,6 @@
-import { readPath } from '../../client/entity-path.ts';
-import { countsOf } from '../../client/management.ts';
-import { purge } from '../../client/message-calls.ts';
+import { readPath } from '../../../client/entity-path.ts';
+import { countsOf } from '../../../client/management.ts';
+import { purge } from '../../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientPath, readPath } from '../../client/entity-path.ts';
-import type { ClientMessage } from '../../client/message.ts';
+import { type ClientPath, readPath } from '../../../client/entity-path.ts';
+import type { ClientMessage } from '../../../client/message.ts';
 import {
   acceptSession,
   type HeldSession,
@@ -8,8 +8,8 @@ import {
   releaseSession,
   type Settlement,
   settle,
-} from '../../client/message-calls.ts';
-import { needsSession } from '../../client/read-all.ts';
+} from '../../../client/message-calls.ts';
+import { needsSession } from '../../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

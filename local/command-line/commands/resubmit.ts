@@ -1,7 +1,7 @@
-import { RefusalError } from '../../client/client-errors.ts';
-import { type ClientPath, readPath, subQueueOf } from '../../client/entity-path.ts';
-import { countsOf } from '../../client/management.ts';
-import { NUMBERS_MAX, resubmit } from '../../client/message-calls.ts';
+import { RefusalError } from '../../../client/client-errors.ts';
+import { type ClientPath, readPath, subQueueOf } from '../../../client/entity-path.ts';
+import { countsOf } from '../../../client/management.ts';
+import { NUMBERS_MAX, resubmit } from '../../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect, describeQueue } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { fieldOf } from '../../client/client-errors.ts';
-import { readPath } from '../../client/entity-path.ts';
-import { sendBatch } from '../../client/message-calls.ts';
+import { fieldOf } from '../../../client/client-errors.ts';
+import { readPath } from '../../../client/entity-path.ts';
+import { sendBatch } from '../../../client/message-calls.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { formatConnectionString } from '../../../shared/auth/connection-string.ts';
+import { ROOT_KEY_NAME } from '../../../shared/auth/root-rule.ts';
 import { readConfigFile } from '../../config/read-file.ts';
 import { createDynamoClient } from '../../engine/dynamo-client.ts';
 import { checkEngineOptions, type Engine, startEngine } from '../../engine/engine.ts';
@@ -10,7 +11,7 @@ import { localAdmission } from '../../local-admission.ts';
 import { applying, CONFIG } from '../../namespaces/config-port.ts';
 import { type Options, readOptions, type WrittenOptions } from '../../options.ts';
 import { type Readiness, type ReadyFile, readyFile } from '../../ready-file.ts';
-import { chooseRootKey, ROOT_KEY_NAME } from '../../root-key.ts';
+import { chooseRootKey } from '../../root-key.ts';
 import { requireFreePort } from '../../server.ts';
 import { StartupError } from '../../startup-error.ts';
 import { StopRequests } from '../../stop-requests.ts';

@@ -56,3 +56,48 @@ export const START: Definition = {
   ],
   load: async () => (await import('./commands/start.ts')).runStart,
 };
+
+/** `dynabus proxy`, by which AMQP clients of this machine use a deployed namespace. */
+export const PROXY: Definition = {
+  name: 'proxy',
+  summary: 'let messaging clients of this machine use a deployed namespace until a signal ends it',
+  arguments: [],
+  callsNamespace: false,
+  options: [
+    [
+      '--to <connection string>',
+      'the namespace over HTTPS, or the address of a deployment with IAM; default: DYNABUS_CONNECTION_STRING',
+    ],
+    [
+      '--stack <name>',
+      'the namespace of this stack, whose tables it uses with your AWS credentials',
+    ],
+    [
+      '--region <region>',
+      'the region of the stack or the tables; default: that of your credentials',
+    ],
+    [
+      '--direct <json>',
+      'its tables, as directSettings of the construct gives them; default: DYNABUS_DIRECT',
+    ],
+    ['--port <n>', 'port to listen on, 0 for any free one (default: 5672)'],
+    [
+      '--host <host>',
+      'address to listen on; any that other machines can reach needs TLS (default: 127.0.0.1)',
+    ],
+    ['--tls-cert <file>', 'certificate as PEM, for clients that use TLS; needs --tls-key'],
+    ['--tls-key <file>', 'its private key as PEM'],
+    ['--insecure-host', 'accept a --host that other machines can reach without TLS'],
+    ['--json', 'print the log only, one line of JSON an event; default if there is no terminal'],
+    ['--quiet', 'print the connection string only'],
+  ],
+  exitCodes:
+    '0 ended by a signal; 1 the namespace cannot be used, or the port is taken; 2 wrong input',
+  examples: [
+    'dynabus proxy --to "$DYNABUS_CONNECTION_STRING"',
+    'dynabus proxy --stack dynabus-prod',
+    'dynabus proxy --stack dynabus-prod --region eu-west-1 --port 0 --json',
+    'dynabus proxy --direct "$DIRECT_SETTINGS"',
+  ],
+  load: async () => (await import('./commands/proxy.ts')).runProxy,
+};
