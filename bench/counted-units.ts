@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { AmqpServer } from '../amqp/service/amqp-server.ts';
-import { type ComposeSettings, compose } from '../lambdas/http/compose.ts';
+import { type ComposeSettings, type Composition, compose } from '../lambdas/http/compose.ts';
 import { createDynamoClient } from '../local/engine/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
@@ -59,6 +59,10 @@ export interface CountingNamespace {
   setAddedLatency(latency: keyof typeof ADDED_LATENCY_MS): void;
   /** Makes calls and returns their cost, including work after the answers. */
   counted<T>(calls: () => Promise<T>): Promise<{ answer: T; cost: OperationCost }>;
+  /** What another process needs to serve the same namespace. Its work is counted with this one's. */
+  readonly settings: ComposeSettings;
+  /** Has the work that another process has left behind its answers counted. Returns a function that ends this. */
+  join(process: Pick<Composition, 'idle'>): () => void;
   /**
    * Creates a subscription with the default rule directly in storage, because management reads all existing
    * subscriptions before it creates another one. Only for topics to which nothing was sent yet.
@@ -82,12 +86,14 @@ export interface CountingOptions {
    * write wait for each other as they do in a server.
    */
   readonly time?: 'virtual' | 'real';
+  /** How much longer each answer over HTTP takes, ms, for the way to AWS and back; default: 0. */
+  readonly answerMs?: number;
 }
 
 /** Starts the namespace in this process, over the engine at an endpoint. */
 export async function startCounting(
   endpoint: string,
-  { watch, tier = 'Standard', time: kind = 'virtual' }: CountingOptions = {},
+  { watch, tier = 'Standard', time: kind = 'virtual', answerMs = 0 }: CountingOptions = {},
 ): Promise<CountingNamespace> {
   const client = createDynamoClient(endpoint);
   watch?.(client);
@@ -109,16 +115,12 @@ export async function startCounting(
     leaseMs: LEASE_MS.deployed,
     receiveWaitMsMax: 0,
     tier,
+    meter,
   };
-  const composition = compose({ ...settings, meter });
+  const composition = compose(settings);
+  const processes = new Set<Pick<Composition, 'idle'>>([composition]);
   const served: Served[] = [];
-  const app = {
-    fetch: async (request: Request) => {
-      const response = await composition.app.fetch(request);
-      served.push({ answered: meter.take() });
-      return response;
-    },
-  };
+  const app = countingApp(composition, (answered) => served.push({ answered }), meter, answerMs);
   const amqp = new AmqpServer({ ...composition.dependencies, reportFault });
   const { memory } = composition.dependencies;
   const server = await startServer({ app, memory, amqp, host: '127.0.0.1', port: 0 });
@@ -129,16 +131,21 @@ export async function startCounting(
     port: Number(new URL(server.url).port),
     rootKey: ROOT_KEY,
     connect: (connections) => new BenchClient(server.url, ROOT_KEY, connections),
+    settings,
+    join: (process) => {
+      processes.add(process);
+      return () => processes.delete(process);
+    },
     subscribe: subscriberOf(settings),
     setAddedLatency: (latency) => {
       addedMs = ADDED_LATENCY_MS[latency];
     },
     counted: async (calls) => {
-      await composition.idle();
+      await allIdle(processes);
       meter.take();
       served.length = 0;
       const answer = await calls();
-      await composition.idle();
+      await allIdle(processes);
       return { answer, cost: costOf(served, meter.take()) };
     },
     stop: async () => {
@@ -150,6 +157,27 @@ export async function startCounting(
       client.destroy();
     },
   };
+}
+
+/** Serves a namespace, and reports the units of each answer. */
+function countingApp(
+  { app }: Composition,
+  onAnswer: (answered: Units) => void,
+  meter: UnitMeter,
+  answerMs: number,
+) {
+  return {
+    fetch: async (request: Request) => {
+      const response = await app.fetch(request);
+      onAnswer(meter.take());
+      if (answerMs > 0) await delay(answerMs);
+      return response;
+    },
+  };
+}
+
+async function allIdle(processes: Iterable<Pick<Composition, 'idle'>>): Promise<void> {
+  await Promise.all([...processes].map((process) => process.idle()));
 }
 
 /** Real time, but the wait until the leases of other processes have ended is over at once: there are none. */

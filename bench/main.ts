@@ -1,34 +1,24 @@
 import { loadavg } from 'node:os';
 import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
-import { AMQP_TITLE, printAmqp, printIdle } from './amqp/report.ts';
+import { printAmqp, printIdle } from './amqp/report.ts';
 import { benchIdle, measureAmqp } from './amqp/section.ts';
 import { type BodySet, corpusBodies, standardBodies, tierFor, topicBodies } from './bodies.ts';
-import {
-  COMPETING_MESSAGES,
-  COMPETING_PROCESSES,
-  type CompetingOptions,
-  measureCompeting,
-} from './competing/competing.ts';
-import { COMPETING_TITLE, printCompeting } from './competing/report.ts';
+import { measureCompeting } from './competing/competing.ts';
+import { printCompeting } from './competing/report.ts';
 import { benchCosts } from './costs/section.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
-import { measureDeclarations } from './declare/measure.ts';
-import { DECLARE_TITLE, printDeclarations } from './declare/report.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { benchUnderAttack } from './hostile/section.ts';
-import { measureInstall } from './install/measure.ts';
-import { INSTALL_TITLE, printInstall } from './install/report.ts';
-import { measureManagement } from './management/measure.ts';
-import { MANAGEMENT_TITLE, printManagement } from './management/report.ts';
 import { type BenchOptions, isArgumentFault, parseOptions, USAGE } from './options.ts';
-import { printPartitions } from './partition-report.ts';
-import { measurePartitions, type PartitionRow } from './partitions.ts';
+import { measurePartitions, type PartitionRow } from './partitions/measure.ts';
+import { printPartitions } from './partitions/report.ts';
 import { benchPeers } from './peers/section.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
+import { competingOptions, sectionOf } from './section-of.ts';
 import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
 import { writeScale } from './simulate/main.ts';
 import { SINGLES_PLANS } from './singles/plan.ts';
@@ -51,7 +41,6 @@ import {
 const BATCHES = [1, 10, 100] as const;
 const QUICK_SETS = 2;
 const QUICK_TOPICS = 3;
-const QUICK_COMPETING = { messages: 200, processes: [1, 2] } as const;
 /** Server and engine compile as they go; after this long they are about as fast as they get. */
 const TIMES_MS = {
   full: { warmUp: 8000, measured: 2500, topics: 1500, filters: 1000 },
@@ -141,39 +130,6 @@ function aloneOf(
     console.log(text);
     if (!quick) replaceSection(title, text);
   };
-}
-
-/** A section of RESULTS.md that an option asks for: its title, and how it is measured. */
-function sectionOf(
-  options: BenchOptions,
-  times: Times,
-  server: ServerOptions,
-): readonly [title: string, measure: () => Promise<string>] | undefined {
-  const { quick, engine } = options;
-  if (options.management) {
-    return [MANAGEMENT_TITLE, async () => printManagement(await measureManagement(engine, quick))];
-  }
-  if (options.declare) {
-    return [DECLARE_TITLE, async () => printDeclarations(await measureDeclarations(engine, quick))];
-  }
-  if (options.install) return [INSTALL_TITLE, async () => printInstall(await measureInstall())];
-  if (options.competing) {
-    const competing = competingOptions(options);
-    return [COMPETING_TITLE, async () => printCompeting(await measureCompeting(competing))];
-  }
-  if (options.amqp) {
-    return [AMQP_TITLE, async () => printAmqp(await measureAmqp(times, server, quick))];
-  }
-  return undefined;
-}
-
-function competingOptions({ engine, quick, messages }: BenchOptions): CompetingOptions {
-  const usual = { messages: COMPETING_MESSAGES, processes: COMPETING_PROCESSES };
-  const choice = { engine, ...(quick ? QUICK_COMPETING : usual) };
-  if (messages === undefined) return choice;
-  const count = Number(messages);
-  if (Number.isInteger(count) && count > 0) return { ...choice, messages: count };
-  throw new StartupError('--messages takes a whole number above 0.');
 }
 
 async function countPartitions(kind: string | undefined): Promise<void> {

@@ -13,6 +13,8 @@ of filters a second, and writes them to bench/RESULTS.md.
                   other sections of RESULTS.md are left as they are
   --idle          what AMQP receivers cost that wait on empty queues, and nothing else; RESULTS.md
                   is left as it is
+  --connect       what the official client costs in the process of its AMQP surface, and nothing
+                  else; the other sections of RESULTS.md are left as they are
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
   --messages N    with --competing: the number of messages in the queue (2000)
@@ -58,6 +60,7 @@ export function parseOptions() {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
       idle: { type: 'boolean', default: false },
+      connect: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
       singles: { type: 'boolean', default: false },
       peers: { type: 'boolean', default: false },

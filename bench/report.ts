@@ -7,8 +7,8 @@ import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';
 import { type Cells, rounded, short, table } from './markdown.ts';
-import { printPartitions } from './partition-report.ts';
-import type { PartitionRow } from './partitions.ts';
+import type { PartitionRow } from './partitions/measure.ts';
+import { printPartitions } from './partitions/report.ts';
 import {
   dollarsPerMillion,
   durationDollarsPerMillion,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ENGINE_KINDS, findRecipe } from '../local/engine/engine-recipes.ts';
-import { PUBLIC_ROOT_KEY } from '../local/root-key.ts';
+import { PUBLIC_ROOT_KEY } from '../shared/auth/root-rule.ts';
 import { BenchClient } from './http-client.ts';
 
 /** The local server in a process of its own. */

@@ -1,5 +1,5 @@
 import { described, list, str } from '../../amqp/wire/value.ts';
-import { PUBLIC_ROOT_KEY } from '../../local/root-key.ts';
+import { PUBLIC_ROOT_KEY } from '../../shared/auth/root-rule.ts';
 import { RawAmqp } from '../../test/support/raw-amqp.ts';
 import type { ServerProcess } from '../server-process.ts';
 

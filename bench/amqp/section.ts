@@ -20,7 +20,8 @@ export interface AmqpSection {
   readonly memory: readonly AmqpMemory[];
 }
 
-interface Times {
+/** How long is measured, ms. */
+export interface AmqpTimes {
   readonly warmUp: number;
   readonly measured: number;
 }
@@ -53,7 +54,7 @@ export async function benchIdle(
 
 /** Counts and measures everything of this section. */
 export async function measureAmqp(
-  times: Times,
+  times: AmqpTimes,
   options: ServerOptions,
   isQuick: boolean,
 ): Promise<AmqpSection> {
@@ -99,7 +100,7 @@ async function countAll(
 
 async function measureLatencies(
   passage: Passage,
-  { measured }: Times,
+  { measured }: AmqpTimes,
 ): Promise<readonly AmqpLatency[]> {
   const rows: AmqpLatency[] = [];
   for (const rate of RATES) {
@@ -109,7 +110,10 @@ async function measureLatencies(
 }
 
 /** Starts two servers over one engine. A send to one does not wake a receiver of the other. */
-async function measureApart(times: Times, options: ServerOptions): Promise<readonly AmqpLatency[]> {
+async function measureApart(
+  times: AmqpTimes,
+  options: ServerOptions,
+): Promise<readonly AmqpLatency[]> {
   const engine = await startEngine({ kind: options.engine });
   try {
     const apart = { engine: undefined, profileDirectory: undefined, endpoint: engine.endpoint };

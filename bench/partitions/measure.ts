@@ -3,10 +3,10 @@ import {
   type CollectionLoad,
   CollectionUnits,
   secondsFor,
-} from '../test/support/collection-units.ts';
-import { standardBodies } from './bodies.ts';
-import { type CountingNamespace, cycle, startCounting } from './counted-units.ts';
-import { prepareSend } from './http-client.ts';
+} from '../../test/support/collection-units.ts';
+import { standardBodies } from '../bodies.ts';
+import { type CountingNamespace, cycle, startCounting } from '../counted-units.ts';
+import { prepareSend } from '../http-client.ts';
 
 /** The throughput of one kind of queue with one size of batch. */
 export interface PartitionRow {

@@ -1,5 +1,5 @@
-import { type Cells, rounded, short, table } from './markdown.ts';
-import type { PartitionRow } from './partitions.ts';
+import { type Cells, rounded, short, table } from '../markdown.ts';
+import type { PartitionRow } from './measure.ts';
 
 const TITLES = [
   ...['queue', 'batch', 'write units', 'read units'],
