@@ -11,6 +11,8 @@ export const JSON_BODY = { 'Content-Type': 'application/json' } as const;
 export interface Call extends NamespaceCall {
   /** Whether it may be carried out twice, so that it is sent again where no answer came. */
   readonly isRepeatable: boolean;
+  /** The caller itself asks again later. */
+  readonly isTriedOnce?: true;
 }
 
 /** A request as it is signed. */
@@ -65,7 +67,7 @@ export class Caller implements Calls {
       const outcome = await this.#once(call);
       if (!(outcome instanceof BrokerError)) return outcome;
       if (isUnknownOutcome(outcome)) unknown ??= outcome;
-      if (!mayRepeat(outcome, call)) throw outcome;
+      if (call.isTriedOnce || !mayRepeat(outcome, call)) throw outcome;
       // That the last try did nothing says nothing about an earlier one.
       if (tries >= TRIES_MAX) throw unknown ?? outcome;
       await pause(this.#remote.scheduler, pauseMs);

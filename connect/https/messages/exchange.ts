@@ -39,7 +39,8 @@ export async function receiveNow(
   receipt: Receipt,
 ): Promise<readonly ReceivedMessage[]> {
   // A request whose answer got lost has locked or deleted messages, so another one at once would do so to more.
-  const { bytes } = await caller.call({ ...headCall(path, receipt), isRepeatable: false });
+  const call = { ...headCall(path, receipt), isRepeatable: false, isTriedOnce: true } as const;
+  const { bytes } = await caller.call(call);
   return readExact(bytes).messages;
 }
 

@@ -126,6 +126,8 @@ export class RemoteSessions {
       path: `${pathText(path)}/sessions/$accept`,
       query: { sessionId, timeout: 0 },
       isRepeatable: false,
+      // Who waits for the next session asks again anyway.
+      ...(sessionId === undefined && { isTriedOnce: true }),
     });
     return answer.status === NO_CONTENT ? undefined : readLock(answer);
   }

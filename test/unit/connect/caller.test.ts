@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { HttpAnswer } from '../../../client/http-call.ts';
-import { Caller } from '../../../connect/https/calls/caller.ts';
+import { type Call, Caller } from '../../../connect/https/calls/caller.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 
@@ -19,7 +19,7 @@ const STATUS = { TransactionAborted: 409, QuotaExceeded: 403 } as const;
 async function call(
   t: TestContext,
   serve: RequestListener,
-  isRepeatable: boolean,
+  how: Pick<Call, 'isRepeatable' | 'isTriedOnce'>,
 ): Promise<HttpAnswer | BrokerError> {
   const server = createServer(serve);
   server.listen(0, '127.0.0.1');
@@ -35,7 +35,7 @@ async function call(
     lowersPaths: false,
   });
   return await caller
-    .call({ method: 'POST', path: 'q/messages', isRepeatable })
+    .call({ method: 'POST', path: 'q/messages', ...how })
     .catch((error: BrokerError) => error);
 }
 
@@ -52,7 +52,7 @@ async function outcomeOf(t: TestContext, answers: readonly Answer[], isRepeatabl
       response.end(JSON.stringify({ error: { code: answer, message: 'So it is.' } }));
     }
   };
-  const outcome = await call(t, serve, isRepeatable);
+  const outcome = await call(t, serve, { isRepeatable });
   return ['code' in outcome ? outcome.code : outcome.status, requests];
 }
 
@@ -113,7 +113,7 @@ for (const [status, type, body, code, sentence] of IN_FRONT) {
     const error = await call(
       t,
       (_, response) => response.writeHead(status, { 'Content-Type': type }).end(body),
-      false,
+      { isRepeatable: false },
     );
     assert.ok(error instanceof BrokerError);
     assert.equal(error.code, code);
@@ -129,8 +129,19 @@ test('a fault of the service is told with its tracking id', async (t) => {
       response
         .writeHead(500, { 'X-Dynabus-Error': fault.code })
         .end(JSON.stringify({ error: fault })),
-    false,
+    { isRepeatable: false },
   );
   assert.ok(error instanceof BrokerError);
   assert.deepEqual([error.code, error.trackingId], ['ServiceTimeout', 'track']);
+});
+
+test('a request whose caller asks again later is sent once', async (t) => {
+  let requests = 0;
+  const serve: RequestListener = (_, response) => {
+    requests++;
+    response.writeHead(429).end();
+  };
+  const outcome = await call(t, serve, { isRepeatable: false, isTriedOnce: true });
+  assert.ok(outcome instanceof BrokerError && outcome.code === 'ServiceBusy');
+  assert.equal(requests, 1);
 });
