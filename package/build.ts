@@ -96,6 +96,8 @@ async function buildCommonJs(): Promise<Metafile> {
     entryPoints: PUBLIC,
     outdir: COMMON_JS,
     format: 'cjs',
+    // Each of these has all of its code in one file, so the maps would take as much room as the code.
+    sourcemap: false,
     banner: { js: IMPORT_META_URL },
     define: { 'import.meta.url': 'importMetaUrl' },
   });
