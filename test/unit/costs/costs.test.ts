@@ -40,7 +40,7 @@ test('the sums in the README are those of the cost tables', () => {
   const sum = (batch: number) =>
     dollars(sumOf(billOfMessages(DEFAULT_STAGE, messagesOf('200 B', batch))));
   assert.match(readme, new RegExp(`\\$${sum(100)} in batches of 100, \\$${sum(1)} one by one`));
-  assert.match(readme, new RegExp(`\\$${dollars(idleSum(measured, 100))}; with AMQP`));
+  assert.match(readme, new RegExp(`\\$${dollars(idleSum(measured, 100))}; with the AMQP gateway`));
 });
 
 test('the tables are those of the settings by default', () => {
