@@ -17,6 +17,7 @@ import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import type { Calls } from '../calls/caller.ts';
 import { queueKey } from '../format/paths.ts';
 import { printSettlement } from '../format/settlement-json.ts';
+import { answerCalls } from './answer-calls.ts';
 import { receiveNow, settleAndReceive, settleNow } from './exchange.ts';
 import type { Paces } from './paces.ts';
 
@@ -154,7 +155,7 @@ export class RemoteReceiving {
     if (first === undefined) return;
     const { path, sessionId } = first.request;
     const { caller } = this.#dependencies;
-    answerSettles(calls, await settleNow(caller, path, settlementsOf(calls), sessionId));
+    answerCalls(calls, await settleNow(caller, path, settlementsOf(calls), sessionId));
   }
 
   async #receiveOnly(calls: readonly Call<Receive, Outcome>[]): Promise<void> {
@@ -169,7 +170,7 @@ export class RemoteReceiving {
     const { path, receipt } = receiptOf(receives);
     const { caller } = this.#dependencies;
     const exchanged = await settleAndReceive(caller, path, settlementsOf(settles), receipt);
-    answerSettles(settles, exchanged.outcomes);
+    answerCalls(settles, exchanged.outcomes);
     if ('messages' in exchanged.received) this.#deal(path, receives, exchanged.received.messages);
     else for (const call of receives) call.reject(exchanged.received.error);
   }
@@ -264,18 +265,6 @@ function lockOf(call: Call<Receive, Outcome> | undefined): string | undefined {
 
 function settlementsOf(calls: readonly Call<Settle, Outcome>[]): readonly Settlement[] {
   return calls.flatMap(({ request }) => request.settlements);
-}
-
-function answerSettles(
-  calls: readonly Call<Settle, Outcome>[],
-  outcomes: readonly SettlementOutcome[],
-): void {
-  let answered = 0;
-  for (const { request, resolve } of calls) {
-    const next = answered + request.settlements.length;
-    resolve(outcomes.slice(answered, next));
-    answered = next;
-  }
 }
 
 /** What receives that share a request ask for together. */

@@ -7,6 +7,7 @@ import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { type Calls, JSON_BODY } from '../calls/caller.ts';
 import { readRefusal } from '../calls/refusals.ts';
 import { pathText, queueKey } from '../format/paths.ts';
+import { answerCalls } from './answer-calls.ts';
 import { readInstant } from './sessions.ts';
 
 const LIMITS_OF_GROUP: GroupLimits = {
@@ -54,13 +55,7 @@ async function renewGroup(
       body: JSON.stringify({ lockTokens }),
       isRepeatable: true,
     });
-    const outcomes = readRenewals(fieldOf(JSON.parse(text), 'renewals'), lockTokens);
-    let answered = 0;
-    for (const { request, resolve } of calls) {
-      const next = answered + request.lockTokens.length;
-      resolve(outcomes.slice(answered, next));
-      answered = next;
-    }
+    answerCalls(calls, readRenewals(fieldOf(JSON.parse(text), 'renewals'), lockTokens));
   } catch (error) {
     for (const call of calls) call.reject(error);
   }

@@ -16,6 +16,7 @@ import type { RemoteEntities } from '../entities.ts';
 import { EXACT_TYPE, writeExact } from '../format/exact-batch.ts';
 import { newId } from '../format/ids.ts';
 import { readNumbers } from '../format/numbers.ts';
+import { answerCalls } from './answer-calls.ts';
 
 /** As many messages as the service stores in few writes, and as a transaction may hold. */
 const LIMITS_OF_GROUP: GroupLimits = {
@@ -110,12 +111,7 @@ export class RemoteSending {
         messages: calls.flatMap(({ request }) => request.messages),
         encoded: calls.flatMap(({ request }) => request.encoded),
       });
-      let answered = 0;
-      for (const { request, resolve } of calls) {
-        const next = answered + request.messages.length;
-        resolve(sent.slice(answered, next));
-        answered = next;
-      }
+      answerCalls(calls, sent);
     } catch (error) {
       if (calls.length > 1 && mayBeOfOne(error)) {
         const half = Math.ceil(calls.length / 2);
