@@ -1,46 +1,31 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { descendants, untilEnded } from '../local/cli.ts';
 import { isMore } from '../runner/more.ts';
 import { type Ended, Project } from './project.ts';
+import { type Serving, serve } from './serve.ts';
 
 /** Every command of the packed command line, on a namespace that it serves from a file of the vendor's emulator. */
 
 const CONFIG = fileURLToPath(new URL('../local/emulator-config.json', import.meta.url));
 const MESSAGES = 10_000;
 const DEAD = '$deadletterqueue';
-const READY_POLL_MS = 25;
 
 if (isMore()) {
   let project: Project;
-  let server: ChildProcess;
+  let server: Serving;
   let to: string;
 
   before(async () => {
     project = Project.with('commands');
     copyFileSync(CONFIG, join(project.folder, 'Config.json'));
-    const ready = join(project.folder, 'ready.json');
-    const start = ['dynabus', 'start', '--config', 'Config.json', '--port', '0'];
-    const started = project.start([...start, '--ready-file', ready]);
-    started.stdout.resume();
-    server = started;
-    while (!existsSync(ready)) {
-      assert.equal(server.exitCode, null, 'The server has ended.');
-      await delay(READY_POLL_MS);
-    }
-    to = JSON.parse(readFileSync(ready, 'utf8')).connectionString;
+    server = await serve(project, ['dynabus', 'start', '--config', 'Config.json', '--port', '0']);
+    to = server.connectionString;
   });
-  after(async () => {
-    const ended = once(server, 'exit');
-    server.kill();
-    await ended;
-  });
+  after(() => server.end());
 
   const run = (...args: readonly string[]): Ended =>
     project.run(['dynabus', ...args], { variables: { DYNABUS_CONNECTION_STRING: to } });
@@ -107,15 +92,10 @@ if (isMore()) {
   });
 
   test('a server that npx has started ends with npx', async () => {
-    const npx = project.start(['npx', 'dynabus', 'start', '--port', '0', '--engine', 'dynoxide']);
-    let output = '';
-    for await (const text of npx.stdout.setEncoding('utf8')) {
-      output += text;
-      if (output.includes('Connection string')) break;
-    }
+    const start = ['npx', 'dynabus', 'start', '--port', '0', '--engine', 'dynoxide'];
+    const npx = await serve(project, start);
     const below = descendants(npx.pid);
-    assert.ok(below.length >= 3, output);
-    npx.kill('SIGTERM');
-    await untilEnded(below);
+    assert.ok(below.length >= 3, npx.output);
+    await Promise.all([npx.end(), untilEnded(below)]);
   });
 }

@@ -1,49 +1,31 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isMore } from '../runner/more.ts';
 import { Project } from './project.ts';
+import { type Serving, serve } from './serve.ts';
 
 /** dynabus/connect from the package, with the program of docs/connect.md as it stands there. */
 
 const PROGRAM = /```js\n(?<program>import [\s\S]*?)```/;
 const CONFIG = { queues: ['orders'] };
-const READY_POLL_MS = 25;
 
 if (isMore()) {
   let project: Project;
-  let server: ChildProcess;
-  let connectionString: string;
+  let server: Serving;
 
   before(async () => {
     project = Project.with('connect', ['@azure/service-bus@7.9.5', 'typescript@5.9.3']);
     project.write('dynabus.json', JSON.stringify(CONFIG));
-    const ready = join(project.folder, 'ready.json');
-    const start = ['dynabus', 'start', '--config', 'dynabus.json', '--port', '0'];
-    const started = project.start([...start, '--ready-file', ready]);
-    started.stdout.resume();
-    server = started;
-    while (!existsSync(ready)) {
-      assert.equal(server.exitCode, null, 'The server has ended.');
-      await delay(READY_POLL_MS);
-    }
-    ({ connectionString } = JSON.parse(readFileSync(ready, 'utf8')));
+    server = await serve(project, ['dynabus', 'start', '--config', 'dynabus.json', '--port', '0']);
   });
-  after(async () => {
-    const ended = once(server, 'exit');
-    server.kill();
-    await ended;
-  });
+  after(() => server.end());
 
   const program = () => PROGRAM.exec(readFileSync('docs/connect.md', 'utf8'))?.groups?.['program'];
 
   /** Runs the program, which ends by itself; the message that it has sent is printed. */
   const runs = (file: string) => {
-    const variables = { DYNABUS_CONNECTION_STRING: connectionString };
+    const variables = { DYNABUS_CONNECTION_STRING: server.connectionString };
     const { exitCode, output, errors } = project.run(['node', file], { variables });
     assert.equal(exitCode, 0, errors);
     assert.match(output, /^\{ order: 1 \}\n$/);
@@ -83,9 +65,8 @@ if (isMore()) {
   });
 
   test('dynabus proxy serves the same namespace', async () => {
-    const variables = { DYNABUS_CONNECTION_STRING: connectionString };
-    const proxy = project.start(['dynabus', 'proxy', '--port', '0', '--json'], variables);
-    const [line] = await once(proxy.stdout.setEncoding('utf8'), 'data');
+    const variables = { DYNABUS_CONNECTION_STRING: server.connectionString };
+    const proxy = await serve(project, ['dynabus', 'proxy', '--port', '0', '--json'], variables);
     const plain = `
       import { ServiceBusClient } from '@azure/service-bus';
       const client = new ServiceBusClient(process.argv[2]);
@@ -95,12 +76,9 @@ if (isMore()) {
       await client.close();
     `;
     project.write('plain.mjs', plain);
-    const through = JSON.parse(line).connectionString;
-    const { exitCode, output, errors } = project.run(['node', 'plain.mjs', through]);
+    const { exitCode, output, errors } = project.run(['node', 'plain.mjs', proxy.connectionString]);
     assert.equal(exitCode, 0, errors);
     assert.match(output, /^\{ order: 1 \}\n$/);
-    const ended = once(proxy, 'exit');
-    proxy.kill();
-    assert.deepEqual(await ended, [0, null]);
+    assert.equal(await proxy.end(), 0);
   });
 }
