@@ -54,6 +54,7 @@ export function openHttps(options: HttpsOptions, surroundings: Surroundings = RE
       ...processResources(scheduler),
       broker,
       entities,
+      knowsNoEntityRules: true,
       rules: remoteRules(caller, clock),
       requireUpstream: (path, rights) => entities.require(path, rights),
       namespaceKeys: NO_KEYS,

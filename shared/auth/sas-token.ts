@@ -10,11 +10,11 @@ import type { KnownToken, TokenCache } from './token-cache.ts';
 
 export { createSasToken } from './create-sas-token.ts';
 
-/** Authorization by shared access signatures (semantics #151, K3, K4). */
-
-/** The dependencies of the token checks. */
+/** The dependencies of checks of shared access signatures (semantics #151, K3, K4). */
 export interface AuthDependencies {
   readonly entities: Pick<EntityStore, 'find'>;
+  /** The rules of entities are not known here, so no entity is looked up for them. */
+  readonly knowsNoEntityRules?: true;
   readonly namespaceKeys: NamespaceKeys;
   /** Decides whether tokens have expired: the machine's clock, even if users move the broker's clock. */
   readonly tokenClock: Clock;
@@ -233,10 +233,11 @@ async function signersOf(
 
 /** The rules of an entity whose key has signed the token; undefined if the entity does not exist. */
 async function signersOfEntity(
-  { entities, tokens }: AuthDependencies,
+  { entities, tokens, knowsNoEntityRules }: AuthDependencies,
   known: KnownToken,
   path: EntityPath,
 ): Promise<Signers | undefined> {
+  if (knowsNoEntityRules) return undefined;
   const entityKey = ruleOwnerKey(path);
   const entity = await tokens.find(entityKey, (key) => entities.find(key));
   if (entity === undefined) return undefined;
