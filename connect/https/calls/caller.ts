@@ -1,6 +1,11 @@
 import { type NamespaceCall, urlOf } from '../../../client/call.ts';
 import { type HttpAnswer, httpCall } from '../../../client/http-call.ts';
-import { BrokerError, isUnknownOutcome, serviceBusy } from '../../../shared/domain/broker-error.ts';
+import {
+  BrokerError,
+  entityNotFound,
+  isUnknownOutcome,
+  serviceBusy,
+} from '../../../shared/domain/broker-error.ts';
 import { pause, type Scheduler } from '../../../shared/domain/scheduler.ts';
 import { failureOf, refusalOf } from './refusals.ts';
 
@@ -79,6 +84,7 @@ export class Caller implements Calls {
     const { address, sign, lowersPaths } = this.#remote;
     const { method, body, headers = {} } = call;
     const path = lowersPaths ? lowered(call.path) : call.path;
+    if (DOTS.test(path)) return entityNotFound(path);
     const url = urlOf(address, { ...call, path });
     const unsigned = { method, url, headers: { Accept: 'application/json', ...headers }, body };
     let signed: Readonly<Record<string, string>>;
@@ -98,6 +104,9 @@ export class Caller implements Calls {
     }
   }
 }
+
+/** Segments by which a URL leads elsewhere: the rights of the client were checked for another path. */
+const DOTS = /(?:^|\/)\.\.?(?:\/|$)/;
 
 function mayRepeat(error: BrokerError, { isRepeatable }: Call): boolean {
   return isRepeatable ? error.retryable : error.code === 'ServiceBusy';

@@ -19,7 +19,7 @@ const STATUS = { TransactionAborted: 409, QuotaExceeded: 403 } as const;
 async function call(
   t: TestContext,
   serve: RequestListener,
-  how: Pick<Call, 'isRepeatable' | 'isTriedOnce'>,
+  how: Pick<Call, 'isRepeatable' | 'isTriedOnce'> & Partial<Pick<Call, 'path'>>,
 ): Promise<HttpAnswer | BrokerError> {
   const server = createServer(serve);
   server.listen(0, '127.0.0.1');
@@ -145,3 +145,16 @@ test('a request whose caller asks again later is sent once', async (t) => {
   assert.ok(outcome instanceof BrokerError && outcome.code === 'ServiceBusy');
   assert.equal(requests, 1);
 });
+
+for (const path of ['own/../orders/messages', 'own/./orders/messages', '../messages']) {
+  test(`the path ${path}, which a URL would turn into another one, is not sent`, async (t) => {
+    let requests = 0;
+    const serve: RequestListener = (_, response) => {
+      requests++;
+      response.writeHead(200).end('{}');
+    };
+    const outcome = await call(t, serve, { isRepeatable: true, path });
+    assert.ok(outcome instanceof BrokerError && outcome.code === 'MessagingEntityNotFound');
+    assert.equal(requests, 0);
+  });
+}
