@@ -12,6 +12,7 @@ import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Calls } from './calls/caller.ts';
+import { SUCCESS } from './calls/success.ts';
 import { pathText, queueKey } from './format/paths.ts';
 
 /** How long an entity, and a right to it, is known. Every operation is checked by the service itself. */
@@ -102,7 +103,12 @@ export class RemoteEntities {
   async #read(path: EntityPath, right: LinkRight): Promise<Entity> {
     const address = `${pathText(path)}/${ADDRESSES[right]}`;
     try {
-      const call = { method: 'GET', path: address, isRepeatable: true } as const;
+      const call = {
+        method: 'GET',
+        path: address,
+        isRepeatable: true,
+        success: SUCCESS.json,
+      } as const;
       return entityOf(path, JSON.parse((await this.#caller.call(call)).text));
     } catch (error) {
       throw error instanceof BrokerError ? error.withMessage(withoutAddress(error.message)) : error;

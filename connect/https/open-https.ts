@@ -15,6 +15,7 @@ import type { Upstream } from '../upstream.ts';
 import { Caller, type Remote } from './calls/caller.ts';
 import { readEndpoint } from './calls/endpoint.ts';
 import { iamSigner } from './calls/iam.ts';
+import { SUCCESS } from './calls/success.ts';
 import { RemoteEntities } from './entities.ts';
 import type { HttpsOptions } from './https-options.ts';
 import { createRemoteBroker } from './remote-broker.ts';
@@ -64,7 +65,8 @@ export function openHttps(options: HttpsOptions, surroundings: Surroundings = RE
       reportFault,
     },
     reach: async () => {
-      await caller.call({ method: 'GET', path: HEALTH_PATH.slice(1), isRepeatable: true });
+      const path = HEALTH_PATH.slice(1);
+      await caller.call({ method: 'GET', path, success: SUCCESS.json, isRepeatable: true });
     },
     wake: () => {},
     idle: () => background.settled(),

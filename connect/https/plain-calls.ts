@@ -3,6 +3,7 @@ import { fieldOf } from '../../client/client-errors.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { type Calls, JSON_BODY } from './calls/caller.ts';
+import { SUCCESS } from './calls/success.ts';
 import { EXACT_ACCEPT, readExact } from './format/exact-batch.ts';
 import { pathText } from './format/paths.ts';
 
@@ -16,7 +17,7 @@ export function plainCalls(
       const body = printNumbers(sequenceNumbers);
       const target = `${pathText(path)}/messages/$cancelScheduled`;
       const call = { method: 'POST', path: target, headers: JSON_BODY, body } as const;
-      await caller.call({ ...call, isRepeatable: false });
+      await caller.call({ ...call, isRepeatable: false, success: SUCCESS.done });
     },
     peek: async (path, { sessionId, fromSequenceNumber, maxMessages }) => {
       const { bytes } = await caller.call({
@@ -24,6 +25,7 @@ export function plainCalls(
         path: `${pathText(path)}/messages`,
         query: { sessionId, fromSequenceNumber: atLeastZero(fromSequenceNumber), maxMessages },
         headers: { Accept: EXACT_ACCEPT },
+        success: SUCCESS.exact,
         isRepeatable: true,
       });
       return readExact(bytes).messages;
@@ -36,6 +38,7 @@ export function plainCalls(
         query: { sessionId: session?.sessionId, sessionLock: session?.lockToken },
         headers: { ...JSON_BODY, Accept: EXACT_ACCEPT },
         body: printNumbers(sequenceNumbers, `,"mode":"${mode}"`),
+        success: SUCCESS.exact,
         isRepeatable: false,
       });
       return readExact(bytes).messages;
@@ -49,6 +52,7 @@ export function plainCalls(
         query: { sessionId },
         headers: JSON_BODY,
         body: JSON.stringify({ maxMessages, enqueuedBefore }),
+        success: SUCCESS.json,
         isRepeatable: false,
       });
       return Number(fieldOf(JSON.parse(text), 'deleted'));

@@ -2,6 +2,7 @@ import type { AmqpBroker } from '../../amqp/service/dependencies.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { type Calls, JSON_BODY } from './calls/caller.ts';
+import { SUCCESS } from './calls/success.ts';
 import type { RemoteEntities } from './entities.ts';
 import { newId } from './format/ids.ts';
 import { Paces } from './messages/paces.ts';
@@ -49,7 +50,11 @@ export function createRemoteBroker(dependencies: RemoteDependencies): AmqpBroker
       const body = printTransaction(transaction, sendsOnce ? newId(random) : undefined);
       const path = '$transactions';
       const call = { method: 'POST', path, headers: JSON_BODY, body } as const;
-      const { text } = await caller.call({ ...call, isRepeatable: sendsOnce });
+      const { text } = await caller.call({
+        ...call,
+        isRepeatable: sendsOnce,
+        success: SUCCESS.json,
+      });
       for (const operation of transaction.operations) {
         const { kind, path: target } = operation;
         if (kind === 'send') paces.sent(target, operation.messages);

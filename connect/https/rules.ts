@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { Rule } from '../../shared/filters/rule.ts';
 import { type Calls, JSON_BODY } from './calls/caller.ts';
+import { SUCCESS } from './calls/success.ts';
 import { readInstant } from './messages/sessions.ts';
 
 /** More rules than a subscription may have, in pages. */
@@ -23,6 +24,7 @@ export function remoteRules(caller: Calls, clock: Clock): AmqpRules {
         path: rulePath(path, rule.name),
         headers: JSON_BODY,
         body: printRule({ rule: { ...rule, createdAt }, updatedAt: createdAt }),
+        success: SUCCESS.json,
         isRepeatable: false,
       });
       await creating.catch((error: unknown) => {
@@ -32,7 +34,13 @@ export function remoteRules(caller: Calls, clock: Clock): AmqpRules {
       });
     },
     delete: async (path, name) => {
-      await caller.call({ method: 'DELETE', path: rulePath(path, name), isRepeatable: false });
+      const rule = rulePath(path, name);
+      await caller.call({
+        method: 'DELETE',
+        path: rule,
+        success: SUCCESS.done,
+        isRepeatable: false,
+      });
     },
     list: async (path, { skip, top }) => {
       const rules = (await allRules(caller, path)).toSorted(byName);
@@ -50,6 +58,7 @@ async function allRules(caller: Calls, path: string): Promise<readonly Rule[]> {
       method: 'GET',
       path: `${path}/Rules`,
       query,
+      success: SUCCESS.json,
       isRepeatable: true,
     });
     const json = parseExactJson(text, 'The answer');

@@ -8,12 +8,14 @@ import {
 } from '../../../shared/domain/broker-error.ts';
 import { pause, type Scheduler } from '../../../shared/domain/scheduler.ts';
 import { failureOf, refusalOf } from './refusals.ts';
+import type { Success } from './success.ts';
 
 /** The headers of a body in JSON. */
 export const JSON_BODY = { 'Content-Type': 'application/json' } as const;
 
 /** A request to a namespace, and whether it may be sent again. */
 export interface Call extends NamespaceCall {
+  readonly success: Success;
   /** Whether it may be carried out twice, so that it is sent again where no answer came. */
   readonly isRepeatable: boolean;
   /** The caller itself asks again later. */
@@ -82,7 +84,7 @@ export class Caller implements Calls {
 
   async #once(call: Call): Promise<HttpAnswer | BrokerError> {
     const { address, sign, lowersPaths } = this.#remote;
-    const { method, body, headers = {} } = call;
+    const { method, body, headers = {}, success } = call;
     const path = lowersPaths ? lowered(call.path) : call.path;
     if (DOTS.test(path)) return entityNotFound(path);
     const url = urlOf(address, { ...call, path });
@@ -98,7 +100,7 @@ export class Caller implements Calls {
     }
     try {
       const answer = await httpCall({ ...unsigned, headers: signed, timeoutMs: ANSWER_MS_MAX });
-      return refusalOf(answer) ?? answer;
+      return success(answer) ? answer : refusalOf(answer);
     } catch (cause) {
       return failureOf(address, cause);
     }

@@ -1,4 +1,3 @@
-import { isSuccess } from '../../../client/call.ts';
 import { fieldOf } from '../../../client/client-errors.ts';
 import type { HttpAnswer } from '../../../client/http-call.ts';
 import {
@@ -30,13 +29,8 @@ export function readRefusal(json: unknown): BrokerError | undefined {
 /** The sentences of the HTTP interface begin with a subcode, those of AMQP do not. */
 const SUB_CODE = /^(?:SubCode=\d{5}\. |\d{5}: )/;
 
-/**
- * The refusal in an answer, whether the service has written it or what is in front of it; undefined for a success. A
- * success has no page, which networks answer that want a login first.
- */
-export function refusalOf(answer: HttpAnswer): BrokerError | undefined {
-  const isPage = /^text\/html/i.test(answer.header('content-type') ?? '');
-  if (isSuccess(answer) && !isPage) return undefined;
+/** The refusal in an answer that is no success, whether the service has written it or what is in front of it. */
+export function refusalOf(answer: HttpAnswer): BrokerError {
   if (answer.header('x-dynabus-error') !== undefined) {
     const refusal = readRefusal(fieldOf(parsed(answer.text), 'error') ?? parsed(answer.text));
     if (refusal !== undefined) return refusal;

@@ -10,6 +10,7 @@ import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts'
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { type Calls, JSON_BODY } from '../calls/caller.ts';
 import { readRefusal } from '../calls/refusals.ts';
+import { SUCCESS } from '../calls/success.ts';
 import { EXACT_ACCEPT, readExact } from '../format/exact-batch.ts';
 import { pathText } from '../format/paths.ts';
 import { printSettlement, readSettlementOutcomes } from '../format/settlement-json.ts';
@@ -120,6 +121,7 @@ async function settleOnce(
     query: { sessionId },
     headers: JSON_BODY,
     body: bodyOf(settlements),
+    success: SUCCESS.json,
     isRepeatable,
   });
   return readSettlementOutcomes(fieldOf(JSON.parse(answer.text), 'settlements'), settlements);
@@ -136,6 +138,7 @@ function headCall(path: EntityPath, { mode, maxMessages, session }: Receipt) {
       sessionLock: session?.lockToken,
     },
     headers: { Accept: EXACT_ACCEPT },
+    success: SUCCESS.exact,
   } as const;
 }
 

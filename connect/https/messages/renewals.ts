@@ -6,6 +6,7 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { type Calls, JSON_BODY } from '../calls/caller.ts';
 import { readRefusal } from '../calls/refusals.ts';
+import { SUCCESS } from '../calls/success.ts';
 import { pathText, queueKey } from '../format/paths.ts';
 import { answerCalls } from './answer-calls.ts';
 import { readInstant } from './sessions.ts';
@@ -53,6 +54,7 @@ async function renewGroup(
       path: `${pathText(first.request.path)}/messages/$renew`,
       headers: JSON_BODY,
       body: JSON.stringify({ lockTokens }),
+      success: SUCCESS.json,
       isRepeatable: true,
     });
     answerCalls(calls, readRenewals(fieldOf(JSON.parse(text), 'renewals'), lockTokens));

@@ -12,6 +12,7 @@ import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts
 import { placementKeyOf } from '../../../shared/domain/messages/partition.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import type { Calls } from '../calls/caller.ts';
+import { SUCCESS } from '../calls/success.ts';
 import type { RemoteEntities } from '../entities.ts';
 import { EXACT_TYPE, writeExact } from '../format/exact-batch.ts';
 import { newId } from '../format/ids.ts';
@@ -132,6 +133,7 @@ export class RemoteSending {
         ...(isOnce && { 'Idempotency-Key': newId(random) }),
       },
       body: writeExact(encoded),
+      success: timing === 'scheduled' ? SUCCESS.json : SUCCESS.stored,
       isRepeatable: isOnce,
     });
     if (timing === 'scheduled') return numbered(messages, readNumbers(text));

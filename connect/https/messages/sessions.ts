@@ -15,6 +15,7 @@ import {
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import type { Calls } from '../calls/caller.ts';
+import { SUCCESS, type Success } from '../calls/success.ts';
 import { pathText } from '../format/paths.ts';
 import type { Paces } from './paces.ts';
 
@@ -64,17 +65,17 @@ export class RemoteSessions {
   }
 
   async renewSession(path: EntityPath, session: SessionHandle): Promise<SessionLock> {
-    return readLock(await this.#call('POST', path, '$renew', session));
+    return readLock(await this.#call('POST', path, '$renew', session, SUCCESS.json));
   }
 
   async releaseSession(path: EntityPath, session: SessionHandle): Promise<void> {
-    await this.#call('POST', path, '$release', session);
+    await this.#call('POST', path, '$release', session, SUCCESS.done);
     // Another receiver may accept it.
     this.#dependencies.paces.of(path).lookNow();
   }
 
   async sessionState(path: EntityPath, session: SessionHandle): Promise<Uint8Array | undefined> {
-    const { status, bytes } = await this.#call('GET', path, '$state', session);
+    const { status, bytes } = await this.#call('GET', path, '$state', session, SUCCESS.bytes);
     return status === NO_CONTENT ? undefined : bytes;
   }
 
@@ -83,7 +84,8 @@ export class RemoteSessions {
     session: SessionHandle,
     state: Uint8Array | undefined,
   ): Promise<void> {
-    await this.#call(state === undefined ? 'DELETE' : 'PUT', path, '$state', session, state);
+    const method = state === undefined ? 'DELETE' : 'PUT';
+    await this.#call(method, path, '$state', session, SUCCESS.done, state);
   }
 
   async listSessions(path: EntityPath, options: ListSessionsOptions): Promise<readonly string[]> {
@@ -93,6 +95,7 @@ export class RemoteSessions {
       method: 'GET',
       path: `${pathText(path)}/sessions/$list`,
       query: { skip, top, updatedAfter: after },
+      success: SUCCESS.json,
       isRepeatable: true,
     });
     const ids = fieldOf(JSON.parse(answer.text), 'sessionIds');
@@ -125,6 +128,7 @@ export class RemoteSessions {
       method: 'POST',
       path: `${pathText(path)}/sessions/$accept`,
       query: { sessionId, timeout: 0 },
+      success: SUCCESS.session,
       isRepeatable: false,
       // Who waits for the next session asks again anyway.
       ...(sessionId === undefined && { isTriedOnce: true }),
@@ -137,6 +141,7 @@ export class RemoteSessions {
     path: EntityPath,
     operation: string,
     { sessionId, lockToken }: SessionHandle,
+    success: Success,
     body?: Uint8Array,
   ) {
     return this.#dependencies.caller.call({
@@ -144,6 +149,7 @@ export class RemoteSessions {
       path: `${pathText(path)}/sessions/${operation}`,
       query: { sessionId, sessionLock: lockToken },
       ...(body !== undefined && { body }),
+      success,
       isRepeatable: true,
     });
   }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { HttpAnswer } from '../../../client/http-call.ts';
 import { type Call, Caller } from '../../../connect/https/calls/caller.ts';
+import { SUCCESS, type Success } from '../../../connect/https/calls/success.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 
@@ -20,6 +21,7 @@ async function call(
   t: TestContext,
   serve: RequestListener,
   how: Pick<Call, 'isRepeatable' | 'isTriedOnce'> & Partial<Pick<Call, 'path'>>,
+  success: Success = SUCCESS.stored,
 ): Promise<HttpAnswer | BrokerError> {
   const server = createServer(serve);
   server.listen(0, '127.0.0.1');
@@ -35,7 +37,7 @@ async function call(
     lowersPaths: false,
   });
   return await caller
-    .call({ method: 'POST', path: 'q/messages', ...how })
+    .call({ method: 'POST', path: 'q/messages', success, ...how })
     .catch((error: BrokerError) => error);
 }
 
@@ -118,6 +120,29 @@ for (const [status, type, body, code, sentence] of IN_FRONT) {
     assert.ok(error instanceof BrokerError);
     assert.equal(error.code, code);
     assert.match(error.message, sentence);
+  });
+}
+
+/** What others than the service answer with 200, and a request whose success it is not. */
+const NO_SUCCESS: readonly [keyof typeof SUCCESS, string, string][] = [
+  ['stored', 'text/plain', ''],
+  ['stored', 'application/json', '{}'],
+  ['done', 'text/plain', 'OK'],
+  ['json', 'text/plain', 'OK'],
+  ['session', 'text/plain', ''],
+  ['exact', 'application/json', '{}'],
+  ['exact', 'text/plain', ''],
+  ['bytes', 'text/plain', 'OK'],
+];
+
+for (const [name, type, body] of NO_SUCCESS) {
+  test(`an answer '${body}' of the type ${type} that is not of the service is no success of the kind '${name}'`, async (t) => {
+    const serve: RequestListener = (_, response) =>
+      response.writeHead(200, { 'Content-Type': type }).end(body);
+    const error = await call(t, serve, { isRepeatable: false }, SUCCESS[name]);
+    assert.ok(error instanceof BrokerError);
+    assert.equal(error.code, 'ServiceTimeout');
+    assert.match(error.message, /status 200/);
   });
 }
 

@@ -10,12 +10,15 @@ import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts'
 
 const CREDENTIALS = { accessKeyId: 'AKID', secretAccessKey: 'secret', sessionToken: 'session' };
 
+const FACTS = '{"kind":"queue","requiresSession":false,"maxMessageSizeInKilobytes":256}';
+
 /** An endpoint that keeps what it was asked. */
 async function startEndpoint(t: TestContext) {
   const requests: { readonly line: string; readonly headers: IncomingHttpHeaders }[] = [];
   const server = createServer((incoming, answer) => {
     requests.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers });
-    answer.end('{"kind":"queue","requiresSession":false,"maxMessageSizeInKilobytes":256}');
+    if (incoming.method === 'GET') answer.setHeader('Content-Type', 'application/json').end(FACTS);
+    else answer.writeHead(incoming.method === 'POST' ? 201 : 200).end();
     incoming.resume();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
