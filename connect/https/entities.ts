@@ -17,6 +17,8 @@ import { pathText, queueKey } from './format/paths.ts';
 
 /** How long an entity, and a right to it, is known. Every operation is checked by the service itself. */
 const KNOWN_MS = 60_000;
+/** The same when a link is attached: its entity may have been made anew with other settings. */
+const KNOWN_TO_LINKS_MS = 5_000;
 const KNOWN_MAX = 1000;
 
 /** The addresses that describe an entity, by the right that each requires. */
@@ -32,8 +34,8 @@ const ELSEWHERE: ReadonlySet<BrokerErrorCode> = new Set([
 
 interface Known {
   readonly entity: Promise<Entity>;
-  /** Monotonic ms. */
-  readonly until: number;
+  /** When it was asked for, monotonic ms. */
+  readonly at: number;
 }
 
 /** What this process knows of the entities of a namespace, and of its own rights to them. */
@@ -51,9 +53,9 @@ export class RemoteEntities {
   /** The entity of a key, at most a minute old, with what clients need of it. Throws Unauthenticated. */
   async find(key: string): Promise<Entity | undefined> {
     const path = parseEntityPath(key);
-    const rights: readonly LinkRight[] = this.#has(path, 'Send')
-      ? ['Send', 'Listen']
-      : ['Listen', 'Send'];
+    const rights = (['Listen', 'Send'] as const).toSorted(
+      (a, b) => this.#knownSince(path, b) - this.#knownSince(path, a),
+    );
     let refused: unknown;
     for (const right of rights) {
       try {
@@ -76,22 +78,28 @@ export class RemoteEntities {
   /** Requires the right to send or to listen. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation. */
   async require(path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
     for (const right of ['Send', 'Listen'] as const) {
-      if (rights.includes(right)) await this.#look(path, right);
+      if (rights.includes(right)) await this.#look(path, right, KNOWN_TO_LINKS_MS);
     }
   }
 
-  #has(path: EntityPath, right: LinkRight): boolean {
-    const known = this.#known.get(knownKey(path, right));
-    return known !== undefined && this.#scheduler.now() < known.until;
+  /** The service refused what this process took for right: the entity may have been made anew. */
+  forget(path: EntityPath): void {
+    this.#known.delete(knownKey(path, 'Send'));
+    this.#known.delete(knownKey(path, 'Listen'));
   }
 
-  async #look(path: EntityPath, right: LinkRight): Promise<Entity> {
+  #knownSince(path: EntityPath, right: LinkRight): number {
+    const { at } = this.#known.get(knownKey(path, right)) ?? {};
+    return at !== undefined && this.#scheduler.now() < at + KNOWN_MS ? at : 0;
+  }
+
+  async #look(path: EntityPath, right: LinkRight, knownMs = KNOWN_MS): Promise<Entity> {
     const key = knownKey(path, right);
     const known = this.#known.get(key);
     const now = this.#scheduler.now();
-    if (known !== undefined && now < known.until) return await known.entity;
+    if (known !== undefined && now < known.at + knownMs) return await known.entity;
     const entity = this.#read(path, right);
-    this.#known.set(key, { entity, until: now + KNOWN_MS });
+    this.#known.set(key, { entity, at: now });
     try {
       return await entity;
     } catch (error) {

@@ -4,6 +4,7 @@ import { type Call, type GroupLimits, Lanes } from '../../../shared/broker/group
 import { SendOrder, type SendTurn } from '../../../shared/broker/group-commit/send-order.ts';
 import { mayBeOfOne } from '../../../shared/broker/group-commit/sends.ts';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import { type Entity, partitionsOf } from '../../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -123,9 +124,9 @@ export class RemoteSending {
   }
 
   async #request(request: SendRequest): Promise<readonly SentMessage[]> {
-    const { caller, random } = this.#dependencies;
+    const { caller, entities, random } = this.#dependencies;
     const { path, timing, messages, encoded, isOnce } = request;
-    const { text } = await caller.call({
+    const sending = caller.call({
       method: 'POST',
       path: `${path.name}/messages${timing === 'scheduled' ? '/$schedule' : ''}`,
       headers: {
@@ -136,9 +137,18 @@ export class RemoteSending {
       success: timing === 'scheduled' ? SUCCESS.json : SUCCESS.stored,
       isRepeatable: isOnce,
     });
+    const { text } = await sending.catch((error: unknown) => {
+      if (mayBeMadeAnew(error)) entities.forget(path);
+      throw error;
+    });
     if (timing === 'scheduled') return numbered(messages, readNumbers(text));
     return messages.map(({ messageId = '' }) => ({ messageId }));
   }
+}
+
+/** Whether a refusal may be due to settings that the entity had before it was deleted and made anew. */
+function mayBeMadeAnew(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'InvalidOperation';
 }
 
 /** Whether the service takes the messages of a send under an id. In a partitioned entity that needs a key. */

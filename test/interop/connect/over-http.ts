@@ -4,7 +4,7 @@ import type { HttpsOptions } from '../../../connect/https/https-options.ts';
 import { openHttps } from '../../../connect/https/open-https.ts';
 import { webSocketOf } from '../../../connect/in-process/web-socket.ts';
 import type { Upstream } from '../../../connect/upstream.ts';
-import { realScheduler } from '../../../shared/app/real-scheduler.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 import { type AdministrationClient, administrationOf } from '../administration/admin-clients.ts';
 import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
@@ -17,6 +17,8 @@ export interface OverHttp {
   readonly upstream: Upstream;
   readonly connectionString: string;
   readonly queue: string;
+  /** The monotonic clock of this process. */
+  readonly time: VirtualTime;
 }
 
 type QueueSettings = Parameters<AdministrationClient['createQueue']>[1];
@@ -29,9 +31,10 @@ export async function startOverHttp(
 ): Promise<OverHttp> {
   const namespace = await startNamespace();
   const link = await FaultyLink.start(t, namespace.port);
-  const { clock, random, scheduler = realScheduler } = namespace.settings;
+  const { clock, random } = namespace.settings;
+  const time = new VirtualTime();
   const connectionString = namespace.connectionString.replace(/:\d+;/, `:${link.port};`);
-  const surroundings = { clock, random, scheduler };
+  const surroundings = { clock, random, scheduler: time };
   const upstream = openHttps({ connectionString, ...options }, surroundings);
   t.after(async () => {
     await upstream.close();
@@ -39,7 +42,7 @@ export async function startOverHttp(
   });
   const queue = newName('over-http');
   await administrationOf(namespace.connectionString).createQueue(queue, settings);
-  return { namespace, link, upstream, connectionString, queue };
+  return { namespace, link, upstream, connectionString, queue, time };
 }
 
 /** Connects the official client in this process. */
