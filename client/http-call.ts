@@ -27,6 +27,11 @@ export interface HttpAnswer {
 
 /** How long a connection may take to open, ms. */
 const CONNECT_MS_MAX = 10_000;
+/**
+ * The last part of the time for an answer, ms, is waited for apart. After a process was frozen, timers that were due
+ * meanwhile run before anything is read: so an answer that came during the freeze is read before its time is over.
+ */
+const LAST_MS_MAX = 1_000;
 
 /** Tests may replace the timers of this process later. */
 const { setTimeout, clearTimeout } = globalThis;
@@ -76,7 +81,10 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
       response.once('close', end);
       resolve(response);
     });
-    const timer = setTimeout(() => sent.destroy(timedOut()), timeoutMs);
+    const lastMs = Math.min(LAST_MS_MAX, timeoutMs / 2);
+    let timer = setTimeout(() => {
+      timer = setTimeout(() => sent.destroy(timedOut()), lastMs);
+    }, timeoutMs - lastMs);
     let connecting: NodeJS.Timeout | undefined;
     sent.once('socket', (socket) => {
       if (!socket.connecting) return;
