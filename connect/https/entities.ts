@@ -119,7 +119,11 @@ export class RemoteEntities {
       } as const;
       return entityOf(path, JSON.parse((await this.#caller.call(call)).text));
     } catch (error) {
-      throw error instanceof BrokerError ? error.withMessage(withoutAddress(error.message)) : error;
+      if (!(error instanceof BrokerError)) throw error;
+      const said = withoutAddress(error.message);
+      // A deployment that does not know the address takes it for the name of an entity.
+      if (error.code === 'ArgumentError' && said !== error.message) throw olderDeployment(error);
+      throw error.withMessage(said);
     }
   }
 }
@@ -127,6 +131,14 @@ export class RemoteEntities {
 /** A sentence about an entity, not about the address that describes it. */
 function withoutAddress(message: string): string {
   return message.replace(/\/messages\/\$(?:sender|receiver)/i, '');
+}
+
+function olderDeployment(cause: BrokerError): BrokerError {
+  return new BrokerError(
+    'NotSupported',
+    'The deployment cannot tell what a client must know of an entity: deploy at least this version of dynabus.',
+    { cause },
+  );
 }
 
 function knownKey(path: EntityPath, right: LinkRight): string {
