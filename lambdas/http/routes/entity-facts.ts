@@ -19,7 +19,7 @@ export function serveSenderFacts(app: Hono, dependencies: HttpDependencies): voi
   serve(app, dependencies, 'senderFacts', async (c, path) => {
     requireSendPath(path);
     const entity = await findEntity(dependencies, path);
-    const kilobytes = messageKilobytesOf(entity, path);
+    const kilobytes = linkKilobytesOf(dependencies, entity, path);
     const facts = factsOf(entity, requiresSession(entity), kilobytes);
     return jsonAnswer(c, JSON.stringify({ ...facts, ...togetherFacts(entity) }));
   });
@@ -32,11 +32,25 @@ export function serveReceiverFacts(app: Hono, dependencies: HttpDependencies): v
     requireQueueOrSubscription(entity);
     // The messages of a subscription are those of its topic.
     const key = path.subscription?.topic.toLowerCase() ?? path.key;
-    const kilobytes = messageKilobytesOf(await dependencies.entities.find(key), path);
+    const entityOfMessages = await dependencies.entities.find(key);
+    const kilobytes = linkKilobytesOf(dependencies, entityOfMessages, path);
     // A dead-letter queue has no sessions.
     const needsSession = path.subQueue === 'main' && requiresSession(entity);
     return jsonAnswer(c, JSON.stringify(factsOf(entity, needsSession, kilobytes)));
   });
+}
+
+/** More than the broker adds to a message, such as the reason and the description of a dead-lettered one. */
+const ADDED_KILOBYTES = 64;
+
+/** The largest message that an entity accepts and an answer can carry: nothing is sent that nobody can receive here. */
+function linkKilobytesOf(
+  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
+  entity: Entity | undefined,
+  path: EntityPath,
+): number {
+  const answered = Math.floor(answerBytesMax / 1024) - ADDED_KILOBYTES;
+  return Math.min(messageKilobytesOf(entity, path), answered);
 }
 
 function factsOf(

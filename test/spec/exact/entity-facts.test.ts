@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EXACT_TYPE } from '../../../connect/https/format/exact-batch.ts';
+import { startLambdaBroker } from '../../support/lambda-broker.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
@@ -53,4 +55,18 @@ test('the largest message is that of the entity, and for a subscription that of 
     const facts = (await factsOf(broker, path)) as { readonly maxMessageSizeInKilobytes: number };
     assert.equal(facts.maxMessageSizeInKilobytes, 2048);
   }
+});
+
+test('a function tells of no larger message than its answers can carry', async (t) => {
+  const { broker, requireResultsFit } = await startLambdaBroker(t, 'Premium');
+  expectStatus(await broker.createQueue('q', { MaxMessageSizeInKilobytes: '102400' }), 201);
+  const facts = { ...QUEUE, maxMessageSizeInKilobytes: 4032 };
+  assert.deepEqual(await factsOf(broker, 'q/messages/$sender'), { ...facts, ...TOGETHER });
+  assert.deepEqual(await factsOf(broker, 'q/messages/$receiver'), facts);
+  expectStatus(await broker.send('q', Buffer.alloc(4032 * 1024)), 201);
+  const answer = await broker.request('POST', 'q/messages/head', {
+    headers: { Accept: EXACT_TYPE },
+  });
+  expectStatus(answer, 201);
+  requireResultsFit();
 });
