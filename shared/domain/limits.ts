@@ -52,6 +52,8 @@ export const LIMITS = {
    */
   answerBytes: 4 * 1024 * KB,
   answerExtraBytes: 500 * KB,
+  /** The largest message that fits `answerBytes` with what the broker adds, such as a reason for its dead-lettering. */
+  answeredMessageBytes: (4 * 1024 - 64) * KB,
   /** API Gateway's limit for a status line with headers, and for a request line with headers. */
   answerHeaderBytes: 10_240,
   receiveTimeoutSeconds: 60,

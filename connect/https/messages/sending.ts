@@ -4,7 +4,7 @@ import { type Call, type GroupLimits, Lanes } from '../../../shared/broker/group
 import { SendOrder, type SendTurn } from '../../../shared/broker/group-commit/send-order.ts';
 import { mayBeOfOne } from '../../../shared/broker/group-commit/sends.ts';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { BrokerError, messageSizeExceeded } from '../../../shared/domain/broker-error.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import { type Entity, partitionsOf } from '../../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -89,6 +89,7 @@ export class RemoteSending {
     const encoded = messages.map(writeOutgoing);
     const { entities, sendsOnce } = this.#dependencies;
     const entity = await entities.destination(path);
+    requireAnswerable(entity, encoded);
     const isOnce = sendsOnce && mayBeTransacted(entity, messages);
     const request = { path, timing: timingOf(messages), messages, encoded, isOnce };
     const bytes = request.encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -144,6 +145,23 @@ export class RemoteSending {
     if (timing === 'scheduled') return numbered(messages, readNumbers(text));
     return messages.map(({ messageId = '' }) => ({ messageId }));
   }
+}
+
+/**
+ * Requires that the messages can be received over HTTP, too. The service itself refuses what is too large for the
+ * entity. Throws MessageSizeExceeded.
+ */
+function requireAnswerable({ description }: Entity, encoded: readonly Buffer[]): void {
+  if (description.kind === 'subscription') return;
+  const bytesMax = Math.max(
+    description.maxMessageSizeInKilobytes * 1024,
+    LIMITS.answeredMessageBytes,
+  );
+  const largest = Math.max(...encoded.map(({ byteLength }) => byteLength));
+  if (largest <= bytesMax) return;
+  throw messageSizeExceeded(
+    `A message of ${largest} bytes can be sent, but not received, over HTTPS: the limit is ${bytesMax} bytes. Use the tables or the gateway.`,
+  );
 }
 
 /** Whether a refusal may be due to settings that the entity had before it was deleted and made anew. */

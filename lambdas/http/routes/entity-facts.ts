@@ -8,6 +8,7 @@ import {
   requiresSession,
 } from '../../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { serve } from '../routing/routing.ts';
@@ -40,17 +41,16 @@ export function serveReceiverFacts(app: Hono, dependencies: HttpDependencies): v
   });
 }
 
-/** More than the broker adds to a message, such as the reason and the description of a dead-lettered one. */
-const ADDED_KILOBYTES = 64;
-
 /** The largest message that an entity accepts and an answer can carry: nothing is sent that nobody can receive here. */
 function linkKilobytesOf(
-  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
+  { answerBytesMax }: HttpDependencies,
   entity: Entity | undefined,
   path: EntityPath,
 ): number {
-  const answered = Math.floor(answerBytesMax / 1024) - ADDED_KILOBYTES;
-  return Math.min(messageKilobytesOf(entity, path), answered);
+  const kilobytes = messageKilobytesOf(entity, path);
+  return answerBytesMax === undefined
+    ? kilobytes
+    : Math.min(kilobytes, LIMITS.answeredMessageBytes / 1024);
 }
 
 function factsOf(
