@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /** What becomes of a request on its way. */
-type Fault = 'request lost' | 'answer lost';
+type Fault = 'request lost' | 'answer lost' | 'answered by another';
 
 /** A request that a fault is for. */
 interface Planned {
@@ -37,6 +37,11 @@ export class FaultyLink {
       const fault = link.#faultFor(path);
       if (fault === 'request lost') {
         incoming.socket.destroy();
+        return;
+      }
+      if (fault === 'answered by another') {
+        incoming.resume();
+        answer.writeHead(204).end();
         return;
       }
       const target = { host: '127.0.0.1', port: namespacePort, method, path: url, headers };

@@ -163,3 +163,10 @@ test('a request that could not be sent is tried again', async (t) => {
   await sending;
   assert.equal((await broker.peek(path, { maxMessages: 10 })).length, 1);
 });
+
+test('a send that something else than the service answers is not called sent', async (t) => {
+  const { link, broker, path } = await connected(t);
+  link.lose('answered by another', '/messages');
+  await assert.rejects(broker.send(path, [MESSAGE]), isUnknown);
+  assert.deepEqual(await broker.peek(path, { maxMessages: 10 }), []);
+});
