@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** How long the answer may take, ms. */
   readonly timeoutMs: number;
+  /** How long its body may be, bytes. */
+  readonly bytesMax: number;
 }
 
 /** An answer. */
@@ -47,9 +49,7 @@ let agents: { readonly plain: PlainAgent; readonly tls: TlsAgent } | undefined;
 export async function httpCall(call: HttpRequest): Promise<HttpAnswer> {
   const response = await respond(call);
   const { statusCode: status = 0, headers } = response;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response) chunks.push(chunk as Uint8Array);
-  const bytes = Buffer.concat(chunks);
+  const bytes = await bytesOf(response, call.bytesMax);
   return {
     status,
     header: (name) => {
@@ -61,6 +61,18 @@ export async function httpCall(call: HttpRequest): Promise<HttpAnswer> {
     },
     bytes,
   };
+}
+
+async function bytesOf(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    // To leave the loop closes the connection.
+    if (length > bytesMax) throw failure('EMSGSIZE', 'The answer is too long.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function respond(call: HttpRequest): Promise<IncomingMessage> {
@@ -105,5 +117,9 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
 
 /** `syscall` = `connect` where nothing was sent. */
 function timedOut(syscall?: 'connect'): Error {
-  return Object.assign(new Error('No answer in time.'), { code: 'ETIMEDOUT', syscall });
+  return failure('ETIMEDOUT', 'No answer in time.', syscall);
+}
+
+function failure(code: string, message: string, syscall?: 'connect'): Error {
+  return Object.assign(new Error(message), { code, syscall });
 }

@@ -13,6 +13,8 @@ export interface Call extends NamespaceCall {
 
 /** How long a request may take: deployed functions answer within 30 s. */
 const ANSWER_MS_MAX = 100_000;
+/** How long an answer may be, bytes: about as much as fits into a text. */
+const ANSWER_BYTES_MAX = 512 * 2 ** 20;
 /** Tries of a request that the service refused for the moment, with nothing done, and the pauses in between. */
 const TRIES_MAX = 8;
 const PAUSE_MS_MIN = 100;
@@ -67,6 +69,7 @@ export class NamespaceClient {
         },
         body,
         timeoutMs: ANSWER_MS_MAX + waitMs,
+        bytesMax: ANSWER_BYTES_MAX,
       });
       return isSuccess(answer) ? { answer } : { refusal: refusalOf(answer) };
     } catch (cause) {

@@ -55,6 +55,8 @@ export interface Calls {
 
 /** How long a request may take: deployed functions answer within 30 s. */
 const ANSWER_MS_MAX = 35_000;
+/** How long an answer may be, bytes: one message of 100 MB, and what is around it. */
+const ANSWER_BYTES_MAX = 128 * 2 ** 20;
 /** Tries of a request that was not carried out, or may be carried out twice, and the pauses in between. */
 const TRIES_MAX = 5;
 const PAUSE_MS = { first: 100, most: 2_000 } as const;
@@ -99,7 +101,8 @@ export class Caller implements Calls {
       });
     }
     try {
-      const answer = await httpCall({ ...unsigned, headers: signed, timeoutMs: ANSWER_MS_MAX });
+      const limits = { timeoutMs: ANSWER_MS_MAX, bytesMax: ANSWER_BYTES_MAX };
+      const answer = await httpCall({ ...unsigned, headers: signed, ...limits });
       return success(answer) ? answer : refusalOf(answer);
     } catch (cause) {
       return failureOf(address, cause);

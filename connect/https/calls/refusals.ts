@@ -20,11 +20,15 @@ export function readRefusal(json: unknown): BrokerError | undefined {
   };
   // A fault of the service, of which it is not known how far it came.
   if (!isBrokerErrorCode(code)) return notKnown(`The service failed (${code}).`, details);
-  return new BrokerError(code, message.replace(SUB_CODE, ''), {
+  const sentence = message.replace(SUB_CODE, '').slice(0, SENTENCE_LENGTH_MAX);
+  return new BrokerError(code, sentence, {
     ...details,
     ...(typeof subCode === 'string' && { subCode }),
   });
 }
+
+/** Longer than those of the service, which may quote a name. */
+const SENTENCE_LENGTH_MAX = 4096;
 
 /** The sentences of the HTTP interface begin with a subcode, those of AMQP do not. */
 const SUB_CODE = /^(?:SubCode=\d{5}\. |\d{5}: )/;

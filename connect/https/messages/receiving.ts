@@ -19,6 +19,7 @@ import { queueKey } from '../format/paths.ts';
 import { printSettlement } from '../format/settlement-json.ts';
 import { answerCalls } from './answer-calls.ts';
 import { receiveNow, settleAndReceive, settleNow } from './exchange.ts';
+import { KeptMessages } from './kept-messages.ts';
 import type { Paces } from './paces.ts';
 
 /** As many settlements as the service takes in one request, and bytes of them. */
@@ -61,8 +62,8 @@ export interface ReceivingDependencies {
 export class RemoteReceiving {
   readonly #dependencies: ReceivingDependencies;
   readonly #lanes: Lanes<Request, Outcome>;
-  /** By lane: messages that were deleted for receivers that were gone by then. The next receiver gets them. */
-  readonly #kept = new Map<string, readonly ReceivedMessage[]>();
+  /** By lane. */
+  readonly #kept = new KeptMessages();
 
   constructor(dependencies: ReceivingDependencies) {
     this.#dependencies = dependencies;
@@ -87,8 +88,9 @@ export class RemoteReceiving {
     for (;;) {
       await options.beforeAttempt?.();
       if (!isWanted(options)) return [];
-      const kept = this.#takeKept(key, options.maxMessages);
+      const kept = this.#kept.take(key, options.maxMessages);
       if (kept.length > 0) return kept;
+      if (options.mode === 'receiveAndDelete') this.#kept.requireRoom();
       const isLast = scheduler.now() >= deadline;
       const request = { kind: 'receive', path, options } as const;
       try {
@@ -209,8 +211,7 @@ export class RemoteReceiving {
     if (messages.length === 0) return;
     const sessionId = session?.sessionId;
     if (mode === 'receiveAndDelete') {
-      const key = laneOf(path, mode, sessionId);
-      this.#kept.set(key, [...(this.#kept.get(key) ?? []), ...messages]);
+      this.#kept.add(laneOf(path, mode, sessionId), messages);
       this.#dependencies.paces.of(path, sessionId).lookNow();
       return;
     }
@@ -220,13 +221,6 @@ export class RemoteReceiving {
     this.#dependencies.background(async () => {
       await this.settle(path, settlements, sessionId);
     });
-  }
-
-  #takeKept(key: string, maxMessages: number): readonly ReceivedMessage[] {
-    const kept = this.#kept.get(key) ?? [];
-    if (kept.length > maxMessages) this.#kept.set(key, kept.slice(maxMessages));
-    else this.#kept.delete(key);
-    return kept.slice(0, maxMessages);
   }
 }
 

@@ -118,7 +118,7 @@ export function answerOf(
   if (item['h'] === undefined) return undefined;
   if (item['h'].S !== fingerprint) {
     throw invalidOperation(
-      `The id '${id}' is that of another transaction, which is not the same as this one.`,
+      `The id '${id}' is that of an earlier request, which is not the same as this one.`,
     );
   }
   if (item['e']?.N !== undefined) {

@@ -46,7 +46,7 @@ test('a transaction with the id of another one is refused', async (t) => {
   const answer = await transact(broker, [sending('q', 'b')], 'id');
   assert.equal(answer.status, 400);
   assert.equal(refusalOf(answer).code, 'InvalidOperation');
-  assert.match(refusalOf(answer).message, /^The id 'id' is that of another transaction/);
+  assert.match(refusalOf(answer).message, /^The id 'id' is that of an earlier request/);
   assert.deepEqual(bodies(await broker.peek('q')), ['a']);
   // Without an id, or with another one, the same transaction is carried out.
   await commit(broker, [sending('q', 'b')]);

@@ -28,7 +28,13 @@ test('an answer that came while the process was frozen is read, although its tim
   const [port] = await once(worker, 'message');
   const url = `http://127.0.0.1:${port}/`;
   const begunAt = performance.now();
-  const calling = httpCall({ method: 'POST', url, headers: {}, timeoutMs: TIMEOUT_MS });
+  const calling = httpCall({
+    method: 'POST',
+    url,
+    headers: {},
+    timeoutMs: TIMEOUT_MS,
+    bytesMax: 100,
+  });
   while (Atomics.load(counts, 0) === 0) await new Promise((resolve) => setImmediate(resolve));
   // Nothing runs here until the answer has left the server, and its time is over.
   Atomics.store(counts, 2, 1);

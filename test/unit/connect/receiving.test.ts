@@ -190,6 +190,23 @@ test('messages that were deleted for a receiver that is gone are for the next on
   assert.equal(service.calls.length, 2);
 });
 
+test('so many messages are kept for the next receivers that no more are deleted before', async () => {
+  const { service, receiving, receive } = start();
+  const mode = 'receiveAndDelete';
+  const other = parseEntityPath('other');
+  const ask = { ...ALL, mode, waitMs: 0 } as const;
+  service.messages = Array.from({ length: 1000 }, (_, i) => message(i + 1));
+  let isWanted = true;
+  service.onCall = () => {
+    isWanted = false;
+  };
+  assert.deepEqual(await receive({ mode, maxMessages: 1000, isWanted: () => isWanted }), []);
+  await assert.rejects(receiving.receive(other, ask), { code: 'ServiceBusy' });
+  assert.equal(service.calls.length, 1);
+  assert.equal((await receive({ mode, maxMessages: 1000 })).length, 1000);
+  assert.deepEqual(await receiving.receive(other, ask), []);
+});
+
 for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
   test(`a receive that is aborted while its look brings messages gets them if it wants some: ${mode}`, async () => {
     const { service, receive, background } = start();
