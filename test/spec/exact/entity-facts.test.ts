@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EXACT_TYPE } from '../../support/exact-messages.ts';
 import { startLambdaBroker } from '../../support/lambda-broker.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
@@ -64,7 +65,7 @@ test('a function tells of no larger message than its answers can carry', async (
   assert.deepEqual(await factsOf(broker, 'q/messages/$receiver'), facts);
   expectStatus(await broker.send('q', Buffer.alloc(4032 * 1024)), 201);
   const answer = await broker.request('POST', 'q/messages/head', {
-    headers: { Accept: 'application/vnd.dynabus.amqp' },
+    headers: { Accept: EXACT_TYPE },
   });
   expectStatus(answer, 201);
   requireResultsFit();
