@@ -35,7 +35,7 @@ export async function startSidecar(environment: Environment): Promise<RunningPro
       key: written('key'),
       tlsCert: written('tlsCert'),
       tlsKey: written('tlsKey'),
-      insecureHost: written('insecureHost') === 'true',
+      insecureHost: flag(environment, NAMES.insecureHost),
     },
     NAMES,
   );
@@ -50,4 +50,10 @@ export async function startSidecar(environment: Environment): Promise<RunningPro
     : openHttps(httpsOptionsOf(environment[CONNECTION_VARIABLE] ?? ''));
   await upstream.reach();
   return await startClientProxy({ ...place, upstream, key });
+}
+
+function flag(environment: Environment, name: string): boolean {
+  const written = environment[name] || 'false';
+  if (written === 'true' || written === 'false') return written === 'true';
+  throw new ProxySettingsError(`${name} takes true or false, not '${written}'.`);
 }

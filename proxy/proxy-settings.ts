@@ -43,7 +43,8 @@ export function readProxySettings(
   written: WrittenProxySettings,
   names: SettingNames,
 ): ProxySettings {
-  const { host = '127.0.0.1', port = AMQP_PORT, insecureHost = false } = written;
+  const { port = AMQP_PORT, insecureHost = false } = written;
+  const host = withoutBrackets(written.host ?? '127.0.0.1');
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
     throw new ProxySettingsError(`${names.port} takes a number from 0 to 65535, not '${port}'.`);
   }
@@ -54,6 +55,11 @@ export function readProxySettings(
     );
   }
   return { host, port: Number(port), key: checkKey(written.key, names), certificate };
+}
+
+/** An IPv6 address as one listens on it: in URLs it stands in brackets. */
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
 }
 
 /** Accepts keys that a connection string can hold, and that are neither public nor soon guessed. */

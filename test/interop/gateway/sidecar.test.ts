@@ -58,6 +58,10 @@ describe('the image of the gateway as a sidecar', () => {
         / or DYNABUS_PROXY_INSECURE_HOST where nobody else can listen /,
       ],
       [
+        { DYNABUS_PROXY_KEY: KEY, DYNABUS_PROXY_INSECURE_HOST: '1' },
+        /: DYNABUS_PROXY_INSECURE_HOST takes true or false, not '1'\./,
+      ],
+      [
         { DYNABUS_PROXY_KEY: KEY, DYNABUS_DIRECT: '{}' },
         /^DirectOptionsError: The variable DYNABUS_DIRECT has no entitiesTable, messagesTable and namespace: /,
       ],
