@@ -51,7 +51,10 @@ export const BUDGETS = {
   },
   /** One message over AMQP, or all messages of one batch together. */
   delivery: {
-    /** Decoded values, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
+    /**
+     * Decoded values, each of which takes 40 to 100 bytes: at most 26 MB, and 60 ms. In Premium, a message of 4 MB may
+     * hold as many uuids, of which the JSON takes up to half a second.
+     */
     values: 250_000,
     /** A longer delivery is read in a turn of its own; a longer group of deliveries is also stored in one. */
     turnBytes: 16 * KB,
