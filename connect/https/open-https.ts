@@ -44,6 +44,7 @@ export function openHttps(options: HttpsOptions, surroundings: Surroundings = RE
   const broker = createRemoteBroker({
     caller,
     entities,
+    clock,
     random,
     scheduler,
     background: (work) => background.add(work),

@@ -1,5 +1,5 @@
 import type { AmqpBroker } from '../../amqp/service/dependencies.ts';
-import type { RandomSource } from '../../shared/domain/clock.ts';
+import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { type Calls, JSON_BODY } from './calls/caller.ts';
 import { SUCCESS } from './calls/success.ts';
@@ -17,6 +17,7 @@ import { plainCalls } from './plain-calls.ts';
 export interface RemoteDependencies {
   readonly caller: Calls;
   readonly entities: RemoteEntities;
+  readonly clock: Clock;
   readonly random: RandomSource;
   readonly scheduler: Scheduler;
   readonly background: (work: () => Promise<void>) => void;

@@ -5,7 +5,7 @@ import { SendOrder, type SendTurn } from '../../../shared/broker/group-commit/se
 import { mayBeOfOne } from '../../../shared/broker/group-commit/sends.ts';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
 import { BrokerError, messageSizeExceeded } from '../../../shared/domain/broker-error.ts';
-import type { RandomSource } from '../../../shared/domain/clock.ts';
+import type { Clock, RandomSource } from '../../../shared/domain/clock.ts';
 import { type Entity, partitionsOf } from '../../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
@@ -44,6 +44,7 @@ type SendCall = Call<SendRequest, readonly SentMessage[]>;
 export interface SendingDependencies {
   readonly caller: Calls;
   readonly entities: RemoteEntities;
+  readonly clock: Clock;
   readonly random: RandomSource;
   readonly scheduler: Scheduler;
   /** Whether sends get ids where the service takes one, so that they are repeated where an answer got lost. */
@@ -87,11 +88,13 @@ export class RemoteSending {
     orderedBy?: object,
   ): Promise<readonly SentMessage[]> {
     const encoded = messages.map(writeOutgoing);
-    const { entities, sendsOnce } = this.#dependencies;
+    const { clock, entities, sendsOnce } = this.#dependencies;
     const entity = await entities.destination(path);
     requireAnswerable(entity, encoded);
     const isOnce = sendsOnce && mayBeTransacted(entity, messages);
-    const request = { path, timing: timingOf(messages), messages, encoded, isOnce };
+    // A client that cancels by the number sends without an order. In an order, what is due already is due now.
+    const dueAfter = orderedBy === undefined ? Number.NEGATIVE_INFINITY : clock.now();
+    const request = { path, timing: timingOf(messages, dueAfter), messages, encoded, isOnce };
     const bytes = request.encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const size = { messages: messages.length, bytes };
     const lane = laneOf(entity, request);
@@ -178,9 +181,11 @@ function mayBeTransacted(entity: Entity, messages: readonly OutgoingMessage[]): 
   return description.kind !== 'subscription' && placementKeyOf(first, description) !== undefined;
 }
 
-/** Undefined if some messages have a due time and some have none. */
-function timingOf(messages: readonly OutgoingMessage[]): Timing | undefined {
-  const due = messages.filter(({ scheduledEnqueueAt }) => scheduledEnqueueAt !== undefined).length;
+/** Undefined if some messages are due after this instant, epoch ms, and some are not. */
+function timingOf(messages: readonly OutgoingMessage[], dueAfter: number): Timing | undefined {
+  const due = messages.filter(
+    ({ scheduledEnqueueAt }) => scheduledEnqueueAt !== undefined && scheduledEnqueueAt > dueAfter,
+  ).length;
   if (due === 0) return 'now';
   return due === messages.length ? 'scheduled' : undefined;
 }
