@@ -1,5 +1,5 @@
 import type { DeclarationStore } from '../../shared/broker/ports/declarations.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { argumentError, BrokerError } from '../../shared/domain/broker-error.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import {
   type Claim,
@@ -16,17 +16,18 @@ interface ClaimDependencies {
 }
 
 /**
- * Records that a resource owns what it is about to make or change; a repeated event finds its own record and goes on.
- * Returns whether the event is a repeated one. Throws ArgumentError if it belongs to somebody else, ConflictInProgress
- * if two resources claim it at once. One read unit, one write unit.
+ * Records that a resource owns what it is about to make or change, or that its event was refused; a repeated event
+ * finds its own record and goes on. Returns whether the event is a repeated one. Throws ArgumentError if it belongs to
+ * somebody else, ConflictInProgress if two resources claim it at once. One read unit, one write unit.
  */
 export async function claim(
   { declarations, clock }: ClaimDependencies,
   wanted: Claim,
 ): Promise<boolean> {
   const found = await declarations.read(wanted.key);
-  const declaration = claimed(found, wanted, clock.now());
+  const { declaration, fault } = claimed(found, wanted, clock.now());
   if (!(await declarations.write(declaration, found))) throw changedMeanwhile(wanted.title);
+  if (fault !== undefined) throw argumentError(fault);
   return isLatest(found, wanted.event);
 }
 

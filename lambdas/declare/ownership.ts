@@ -12,7 +12,10 @@ import { MINUTE_MS } from '../../shared/domain/units.ts';
  * what it has declared.
  */
 const UNMADE_MS = 20 * MINUTE_MS;
-/** The events that a declaration remembers. CloudFormation has one under way; Lambda repeats it for some minutes. */
+/**
+ * The events that a declaration remembers, and as many that had no effect. CloudFormation has one under way; Lambda
+ * repeats it for some minutes.
+ */
 const EVENTS_MAX = 5;
 
 /** What a resource wants to make or change. */
@@ -47,15 +50,22 @@ export interface Adoption {
   readonly from?: string;
 }
 
+/** What to store before a resource makes or changes something, or instead. */
+export interface Decision {
+  readonly declaration: Declaration;
+  /** Why it may not, for it belongs to somebody else; absent = it may. */
+  readonly fault?: string;
+}
+
 /**
- * What to store before a resource makes or changes something. An event that comes again gets what it has stored.
- * Throws ArgumentError if it belongs to somebody else, and for an event after which another one came. `now` = epoch ms.
+ * Whether a resource may make or change something. An event that comes again gets what it has stored. Throws
+ * ArgumentError for an event after which another one came, and for one that has failed. `now` = epoch ms.
  */
 export function claimed(
   found: StoredDeclaration | undefined,
   wanted: Claim,
   now: number,
-): Declaration {
+): Decision {
   const { key, owner, event, exists } = wanted;
   if (isOutdated(found, event)) {
     throw argumentError('CloudFormation has sent a later event about this resource.');
@@ -63,18 +73,30 @@ export function claimed(
   const before = found?.state === 'ended' ? undefined : found;
   const isOwners = before !== undefined && isSameOwner(before.owner, owner);
   if (isLatest(found, event)) {
-    if (isOwners && before.state === 'held') return { ...declarationOf(before), at: now };
+    if (isOwners && before.state === 'held') {
+      return { declaration: { ...declarationOf(before), at: now } };
+    }
     throw argumentError('This event has failed already, and what it did was undone.');
   }
   const fault = isOwners ? undefined : ownershipFault(before, wanted, now);
-  if (fault !== undefined) throw argumentError(fault);
-  const held = { key, owner, state: 'held', at: now, events: withEvent(found, event) } as const;
+  if (fault !== undefined) {
+    const none = { key, owner, state: 'ended', isMadeByStack: false, at: now, events: [] } as const;
+    return { declaration: ignoring(found ?? none, event, now), fault };
+  }
+  // CloudFormation has been told so, and would not learn what the event makes now.
+  if (found?.ignored?.includes(event)) throw argumentError('This event was refused already.');
   const former = before && (exists ? formerOf(before, wanted) : formerOfMissing(before, wanted));
-  return {
-    ...held,
+  const declaration: Declaration = {
+    key,
+    owner,
+    state: 'held',
     isMadeByStack: !exists || (before?.isMadeByStack ?? false),
     ...(former !== undefined && { former }),
+    at: now,
+    events: withEvent(found?.events, event),
+    ...(found?.ignored && { ignored: found.ignored }),
   };
+  return { declaration };
 }
 
 /** Who gets back what a resource claims, if CloudFormation deletes the resource; undefined = it is its own. */
@@ -115,21 +137,24 @@ export interface Release {
 /**
  * Ends what a resource declares: CloudFormation sends the same event for a resource that is removed and for one whose
  * creation is undone because a deployment fails. So only what the resource has made is deleted; what it has found or
- * taken over goes back. `leaves` = whether what it has made stays, too. undefined = it declares nothing, or no longer.
- * `now` = epoch ms.
+ * taken over goes back. `leaves` = whether what it has made stays, too. undefined = nothing was ever declared, or the
+ * event came already. `now` = epoch ms.
  */
 export function released(
   found: StoredDeclaration | undefined,
   { owner, event, leaves }: Claimant & { readonly leaves: boolean },
   now: number,
 ): Release | undefined {
-  if (found?.state !== 'held' || isOutdated(found, event)) return undefined;
+  if (found === undefined || isOutdated(found, event)) return undefined;
+  if (found.ignored?.includes(event)) return undefined;
+  const nothing = { declaration: ignoring(found, event, now), isDeletion: false };
+  if (found.state !== 'held') return isLatest(found, event) ? undefined : nothing;
   const { former, ...settled } = declarationOf(found);
-  const events = withEvent(found, event);
+  const events = withEvent(found.events, event);
   if (!isSameOwner(found.owner, owner)) {
     // The former owner is removed, so its entity has moved for good.
     const isFormer = former !== undefined && isSameOwner(former.owner, owner);
-    return isFormer ? { declaration: { ...settled, events }, isDeletion: false } : undefined;
+    return isFormer ? { declaration: { ...settled, events }, isDeletion: false } : nothing;
   }
   const next = { ...settled, events, at: now };
   if (former !== undefined && former.missingAt === undefined) {
@@ -186,9 +211,19 @@ export function isLatest(found: StoredDeclaration | undefined, event: string): b
   return found?.events.at(-1) === event;
 }
 
-function withEvent(found: StoredDeclaration | undefined, event: string): readonly string[] {
-  const others = (found?.events ?? []).filter((one) => one !== event);
+function withEvent(events: readonly string[] | undefined, event: string): readonly string[] {
+  const others = events?.filter((one) => one !== event) ?? [];
   return [...others, event].slice(-EVENTS_MAX);
+}
+
+/** What is declared, and that an event had no effect on it. */
+function ignoring(
+  { stamp: _, ...declared }: Declaration & Partial<StoredDeclaration>,
+  event: string,
+  now: number,
+): Declaration {
+  const at = declared.state === 'ended' ? now : declared.at;
+  return { ...declared, at, ignored: withEvent(declared.ignored, event) };
 }
 
 function declarationOf({ stamp: _, ...declaration }: StoredDeclaration): Declaration {

@@ -25,6 +25,8 @@ export interface Declaration {
   readonly at: number;
   /** The ids of the latest events about it, the last one last. */
   readonly events: readonly string[];
+  /** The ids of the latest events that had no effect, since it belonged to somebody else; absent = there were none. */
+  readonly ignored?: readonly string[];
 }
 
 /** Who had what a resource has found or taken over. */

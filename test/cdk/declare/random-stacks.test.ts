@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { MINUTE_MS } from '../../../shared/domain/units.ts';
 import { isMore } from '../../runner/more.ts';
 import { directNetwork, simulatedClients } from '../../simulation/tables/client.ts';
 import { SimulatedDatabase } from '../../simulation/tables/database.ts';
@@ -11,8 +12,10 @@ import { type Answer, type FakeStack, queue, type TemplateResource } from './sta
 
 const NAMES = ['x', 'y', 'z'] as const;
 const STACKS = ['one', 'two'] as const;
-const STEPS_MAX = 14;
-const RUNS = isMore() ? 10_000 : 1000;
+const STEPS_MAX = 30;
+const RUNS = isMore() ? 5000 : 500;
+/** Lambda repeats no event that is older, as `Broker` sets it. */
+const EVENT_AGE_MAX_MS = 15 * MINUTE_MS;
 
 type Name = (typeof NAMES)[number];
 type StackName = (typeof STACKS)[number];
@@ -42,6 +45,13 @@ type Step =
   /** Lambda repeats an event, so many before the last one. */
   | { readonly kind: 'repeat'; readonly back: number }
   | { readonly kind: 'wait'; readonly hours: number };
+
+/** An event, when it was answered, epoch ms, and how. */
+interface Answered {
+  readonly event: Parameters<Answer>[0];
+  readonly at: number;
+  readonly isSuccess: boolean;
+}
 
 const name = fc.constantFrom(...NAMES);
 const stack = fc.constantFrom(...STACKS);
@@ -73,7 +83,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       .map(([kind, one]): Step => ({ kind, name: one })),
   },
   { weight: 1, arbitrary: stack.map((one): Step => ({ kind: 'leave', stack: one })) },
-  { weight: 1, arbitrary: fc.constantFrom(1, 25).map((hours): Step => ({ kind: 'wait', hours })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(0.2, 1, 25).map((hours): Step => ({ kind: 'wait', hours })),
+  },
   {
     weight: 1,
     arbitrary: fc
@@ -101,13 +114,15 @@ class World {
 
   /** Answers events of both stacks, and remembers them. */
   readonly #answer: Answer;
-  readonly #events: Parameters<Answer>[0][] = [];
+  readonly #events: Answered[] = [];
 
   constructor(declaring: Declaring) {
     this.#declaring = declaring;
-    this.#answer = (event) => {
-      this.#events.push(event);
-      return declaring.answer(event);
+    this.#answer = async (event) => {
+      const at = declaring.clock.now();
+      const answer = await declaring.answer(event);
+      this.#events.push({ event, at, isSuccess: answer.Status === 'SUCCESS' });
+      return answer;
     };
     for (const one of STACKS) this.#stacks.set(one, declaring.stack(one, this.#answer));
   }
@@ -186,13 +201,15 @@ class World {
   }
 
   async #repeat(back: number): Promise<void> {
-    const event = this.#events.at(-1 - back);
-    if (event === undefined) return;
+    const { answer, clock } = this.#declaring;
+    const repeated = this.#events.at(-1 - back);
+    if (repeated === undefined || clock.now() - repeated.at > EVENT_AGE_MAX_MS) return;
     const before = await this.#ids();
-    await this.#declaring.answer(event);
-    // One that was refused may make something now.
+    await answer(repeated.event);
     const after = await this.#ids();
     for (const [one, id] of before) assert.equal(after.get(one), id, `${one} is gone`);
+    // What an event made that succeeded is made again if it was deleted by hand.
+    if (!repeated.isSuccess) assert.deepEqual(after, before, 'an event that failed has an effect');
   }
 
   #isKnown(queueName: Name): boolean {

@@ -173,6 +173,43 @@ test('a creation that failed and comes again makes nothing', async (t) => {
   await assert.rejects(management.get('orders'), { code: 'MessagingEntityNotFound' });
 });
 
+test('a creation that was refused and comes again when the name is free makes nothing', async (t) => {
+  const { stack, clock, management, answer } = await startDeclaring(t);
+  const other = stack('other');
+  await other.deploy({ Theirs: queue('theirs') });
+  await management.create('by-hand', { kind: 'queue' });
+  clock.advance({ hours: 1 });
+  for (const name of ['theirs', 'by-hand']) {
+    const creation = event('Create', 'Mine', queue(name));
+    const refusals = [await answer(creation), await answer(creation)];
+    assert.match(refusals[0]?.Reason ?? '', /belongs to Theirs|There is a queue 'by-hand' already/);
+    assert.deepEqual(refusals[1], refusals[0]);
+    await management.delete(name);
+    assert.equal((await answer(creation)).Status, 'FAILED');
+    await assert.rejects(management.get(name), { code: 'MessagingEntityNotFound' });
+  }
+  assert.equal(await other.deploy({ Theirs: queue('theirs', { maxDeliveryCount: 2 }) }), undefined);
+  const later = event('Create', 'Mine', queue('by-hand'));
+  assert.equal((await answer(later)).Status, 'SUCCESS');
+});
+
+test('a deletion that had no effect and comes again takes nothing of a later creation', async (t) => {
+  const { management, answer } = await startDeclaring(t);
+  const mine = queue('orders', {}, ADOPT);
+  await answer(event('Create', 'Former', mine));
+  await answer(event('Create', 'Mine', mine));
+  const known = { PhysicalResourceId: 'orders', OldResourceProperties: {} };
+  // A rollback gives it back to the former owner, then deletes what the new one had made.
+  await answer(event('Update', 'Former', mine, known));
+  const deletion = event('Delete', 'Mine', mine, known);
+  await answer(deletion);
+  const { id } = await management.get('orders');
+  await answer(event('Create', 'Mine', mine));
+  await answer(event('Delete', 'Former', mine, known));
+  assert.equal((await answer(deletion)).Status, 'SUCCESS');
+  assert.equal((await management.get('orders')).id, id);
+});
+
 test('a rollback from settings that cannot be read succeeds', async (t) => {
   const { stack, management } = await startDeclaring(t);
   const shop = stack('shop');
