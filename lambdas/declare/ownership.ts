@@ -50,15 +50,16 @@ export interface Adoption {
   readonly from?: string;
 }
 
-/** What to store before a resource makes or changes something, or instead. */
+/** Whether a resource may make or change something. */
 export interface Decision {
+  /** What to store before it does, or where it may not. */
   readonly declaration: Declaration;
-  /** Why it may not, for it belongs to somebody else; absent = it may. */
+  /** Why it may not, such as that it belongs to another stack; absent = it may. */
   readonly fault?: string;
 }
 
 /**
- * Whether a resource may make or change something. An event that comes again gets what it has stored. Throws
+ * Decides whether a resource may make or change something. An event that comes again gets what it has stored. Throws
  * ArgumentError for an event after which another one came, and for one that has failed. `now` = epoch ms.
  */
 export function claimed(
@@ -216,7 +217,7 @@ function withEvent(events: readonly string[] | undefined, event: string): readon
   return [...others, event].slice(-EVENTS_MAX);
 }
 
-/** What is declared, and that an event had no effect on it. */
+/** What is declared, as before, and the event as one that had no effect. `now` = epoch ms. */
 function ignoring(
   { stamp: _, ...declared }: Declaration & Partial<StoredDeclaration>,
   event: string,
