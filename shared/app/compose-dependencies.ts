@@ -7,6 +7,7 @@ import type { parseSasToken } from '../auth/sas-token-text.ts';
 import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
+import { type ConsumerWakes, NO_WAKES } from '../broker/ports/consumer-wakes.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -87,8 +88,18 @@ export interface NamespaceSettings {
   readonly parseToken?: typeof parseSasToken;
   /** Limits of DynamoDB's requests; default: `STORAGE_LIMITS`. Tests make them smaller. */
   readonly limits?: StorageLimits;
+  /** Makes what hears of messages of logs that have consumers; default: nobody does. */
+  readonly consumers?: (stores: WakingStores) => ConsumerWakes;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
+}
+
+/** The stores with which consumers are woken. */
+export interface WakingStores
+  extends Pick<StoreContext, 'namespace' | 'table' | 'clock' | 'random' | 'background'> {
+  readonly documents: DocumentTable;
+  readonly dueWork: DueWorkIndex;
+  readonly entities: DynamoEntityStore;
 }
 
 /** What bounds the memory and the time of a whole process, however many namespaces it serves. */
@@ -178,22 +189,28 @@ export function composeDependencies(
   };
 }
 
+function composeTables(settings: NamespaceSettings, scheduler: Scheduler) {
+  const { client, tables, random, meter } = settings;
+  const documentClient = settings.documentClient ?? documentClientOf(client);
+  const options = { scheduler, random, meter, transactionItems: settings.limits?.transactionItems };
+  return {
+    documents: new DocumentTable(documentClient, tables.entities, options),
+    table: new Table(client, tables.messages, options),
+  };
+}
+
 function composeStores(
   settings: NamespaceSettings,
   ages: AgeClock,
   { scheduler, workTurns }: Pick<StoreContext, 'scheduler' | 'workTurns'>,
   { remembersScans, share, watch }: Serving & { readonly watch: WatchHeaders | undefined },
 ) {
-  const { client, tables, namespace, clock, random, meter } = settings;
-  const documentClient = settings.documentClient ?? documentClientOf(client);
-  const transactionItems = settings.limits?.transactionItems;
-  const tableOptions = { scheduler, random, meter, transactionItems };
-  const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
+  const { namespace, clock, random } = settings;
+  const { documents, table } = composeTables(settings, scheduler);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
   const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
-  const table = new Table(client, tables.messages, tableOptions);
   const wakeUps = new LocalWakeUps(scheduler, watch?.({ table, scheduler, background: later }));
   const { entities, subscribed, tokens } = composeEntities(settings, {
     ages,
@@ -202,6 +219,16 @@ function composeStores(
     dueWork,
     onChange: (key) => wakeUps.entityChanged(key),
   });
+  const waking = {
+    namespace,
+    table,
+    documents,
+    dueWork,
+    entities,
+    clock,
+    random,
+    background: later,
+  };
   const context: StoreContext = {
     namespace,
     table,
@@ -224,6 +251,7 @@ function composeStores(
       partitionHints.noteArrival(logName);
       wakeUps.wake(logName, messages);
     },
+    consumers: settings.consumers?.(waking) ?? NO_WAKES,
     addDueWork: (log, dueAt) => dueWork.add(log, dueAt),
   };
   const touch = (entity: Entity, now: number) => entities.touch(entity, now);

@@ -46,8 +46,111 @@ export type Reply =
   /** The batch is too large for one call; nothing was called. */
   | { readonly kind: 'tooLarge'; readonly error: string };
 
+/** A message that is dead-lettered without a call. */
+export interface Refused {
+  readonly message: LockedMessage;
+  readonly reason: string;
+  readonly description: string;
+}
+
+/** The calls that a batch takes. */
+export interface CutBatch {
+  /** In the order of the messages; each fits one call. */
+  readonly batches: readonly Batch[];
+  /** Messages that no call can carry, or that have come back too often. */
+  readonly refused: readonly Refused[];
+}
+
 /** Calls the targets of consumers. */
 export interface Targets {
+  /** Cuts a batch so that each part fits one call. */
+  cut(batch: Batch): CutBatch;
   /** Calls the target of a batch's consumer. Ends in time: after the consumer's `timeoutMs` it has failed. Never throws. */
   call(batch: Batch): Promise<Reply>;
+}
+
+/** The last thing that went wrong with a consumer. */
+export interface ConsumerFault {
+  /** Epoch ms. */
+  readonly at: number;
+  /** One sentence. */
+  readonly error: string;
+}
+
+/** Calls that an earlier owner of the lease may still have under way. */
+export interface EarlierCalls {
+  readonly calls: number;
+  /** The latest end of these calls, epoch ms. */
+  readonly until: number;
+}
+
+/** Messages that a consumer with a rate may still push. */
+export interface RateLeft {
+  readonly messages: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Who works for a consumer, and how it goes. */
+export interface ConsumerState {
+  readonly lease?: {
+    /** The random name of one run of a worker. */
+    readonly owner: string;
+    /** When the lease ends unless it is renewed, epoch ms. */
+    readonly until: number;
+    /** Calls that the owner may have under way: at most as many, and until the end of the lease and one call more. */
+    readonly calls: number;
+  };
+  /** By former owner. */
+  readonly earlier: Readonly<Record<string, EarlierCalls>>;
+  /** Whether something arrived since the owner last looked, so that it looks again before it ends. */
+  readonly isWoken: boolean;
+  /** Set while the target cannot be called. */
+  readonly pause?: { readonly until: number; readonly tries: number };
+  readonly rate?: RateLeft;
+  readonly fault?: ConsumerFault;
+}
+
+/** What a worker stores when it ends. */
+export type Released = Pick<ConsumerState, 'pause' | 'rate' | 'fault'> & {
+  /** Calls that are still under way; absent = none. */
+  readonly earlier?: EarlierCalls;
+};
+
+/**
+ * Keeps the states of consumers, each of which one worker at a time owns. Every write is conditional on the owner, so
+ * that a worker that was frozen changes nothing. All methods throw ServiceBusy and ServiceTimeout.
+ */
+export interface ConsumerStates {
+  /** The state now; undefined = there is no such consumer. One read unit. */
+  read(of: ConsumerReference): Promise<ConsumerState | undefined>;
+  /**
+   * Takes the lease if the stored one is still that of `seen`. The state has no pause then, and is not woken. False =
+   * another worker has taken it, or the consumer is gone. One write unit.
+   */
+  take(
+    of: ConsumerReference,
+    lease: NonNullable<ConsumerState['lease']>,
+    seen: ConsumerState,
+    earlier: ConsumerState['earlier'],
+  ): Promise<boolean>;
+  /** Renews the lease; returns the state. Undefined = it is lost. One write unit. */
+  renew(
+    of: ConsumerReference,
+    lease: NonNullable<ConsumerState['lease']>,
+    fault: ConsumerFault | undefined,
+  ): Promise<ConsumerState | undefined>;
+  /**
+   * Ends the lease unless something arrived since the owner last looked: then the state is not woken any more, and the
+   * lease goes on. One write unit, two if something arrived.
+   */
+  release(
+    of: ConsumerReference,
+    owner: string,
+    released: Released,
+  ): Promise<'released' | 'woken' | 'lost'>;
+  /** Notes that the calls of a former owner have ended. One write unit. */
+  endEarlier(of: ConsumerReference, owner: string): Promise<void>;
+  /** Lets the owner look again before it ends. False = it does not own the lease any more. One write unit. */
+  markWoken(of: ConsumerReference, owner: string): Promise<boolean>;
 }

@@ -1,3 +1,4 @@
+import type { ConsumerWakes } from '../broker/ports/consumer-wakes.ts';
 import type { Log } from '../domain/blocks/log.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
@@ -43,6 +44,8 @@ export interface StoreContext {
   readonly wake: (logName: string, messages: number) => void;
   /** Whether a log was neither purged nor deleted with its entity. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
+  /** Hears of messages of logs that have consumers. */
+  readonly consumers: ConsumerWakes;
   /** Adds due work of the sweep for a log at an instant, epoch ms. */
   readonly addDueWork: (log: Log, dueAt: number) => Promise<void>;
 }

@@ -6,6 +6,7 @@ import type { Slot } from '../../domain/blocks/slot.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { MADE_BY } from '../dynamodb/prepared-write.ts';
 import type { Item } from '../dynamodb/table.ts';
+import { CONSUMER_MARK, CONSUMER_MARKS } from '../schema/consumer-marks.ts';
 import {
   blockSortKey,
   logKey,
@@ -22,6 +23,7 @@ import {
  *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
  *     i  number of this reference to a shared payload   y  session of scheduled messages
  *     b  bytes that the messages take in an answer, if `z` is not a good bound
+ *     j  its log has consumers: see schema/consumer-marks.ts
  *     m  in a block to which messages moved: name of that write (`MADE_BY`)
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   n  deliveries that do not count
@@ -85,7 +87,14 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
     ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
     ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
+    ...(wakesConsumers(log, block) ? { [CONSUMER_MARK]: { N: CONSUMER_MARKS.stored } } : {}),
   };
+}
+
+/** Whether consumers are woken when a block is stored. Those of sessions are woken by the ready-session index. */
+function wakesConsumers(log: Log, { section }: Block): boolean {
+  if (log.isConsumed !== true || log.sessions !== undefined) return false;
+  return section === 'live' || section === 'returned';
 }
 
 /** The item of a block with the name of the write that makes it: see `MADE_BY`. */

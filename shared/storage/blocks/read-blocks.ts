@@ -34,12 +34,28 @@ export function announce(
 ): void {
   context.scanHints.noteBlock(logName(log), blockSortKey(section, sequence));
   context.wake(logName(log), slots.size);
+  if (log.isConsumed && log.sessions === undefined) context.consumers.available(log, true);
 }
 
 /** Wakes a waiting receive after a message in a log became available again, and drops hints that would hide it. */
 export function announceReturn(context: StoreContext, log: Log): void {
   context.scanHints.noteReturn(logName(log));
   context.wake(logName(log), 1);
+  if (log.isConsumed) context.consumers.available(log, false);
+}
+
+/** The same after messages were abandoned, some perhaps with a delay. */
+export function announceAbandoned(
+  context: StoreContext,
+  log: Log,
+  actions: readonly { readonly kind: string; readonly delayMs?: number }[],
+): void {
+  announceReturn(context, log);
+  if (!log.isConsumed) return;
+  const now = context.clock.now();
+  for (const { kind, delayMs = 0 } of actions) {
+    if (kind === 'abandon' && delayMs > 0) context.consumers.availableAt(log, now + delayMs);
+  }
 }
 
 /** Deletes an empty block, and then its payload. */

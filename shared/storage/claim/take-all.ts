@@ -50,7 +50,7 @@ export async function lockAll(
     context.scanHints.pages.noteLocked(logName(log), got);
     return { ...got, lockedUntil, tagOf };
   };
-  return await takeAll(receive, targets, lock, messagesOf, noteLastDeliveries);
+  return await takeAll(receive, targets, lock, messagesOf, noteLocked);
 }
 
 /**
@@ -108,6 +108,20 @@ async function loadClaimed(
   } catch (error) {
     throw unknownOutcome(error);
   }
+}
+
+/** Notes when locks end, for consumers of the log and for the sweep. The lock of a session is noted with it. */
+function noteLocked(
+  receive: Receive,
+  claims: readonly (Claimed & { readonly lockedUntil: number })[],
+): void {
+  const { context, log } = receive;
+  const isNoted = log.isConsumed && log.sessions === undefined && claims.length > 0;
+  if (isNoted) {
+    const lockedUntil = Math.max(...claims.map((claim) => claim.lockedUntil));
+    context.consumers.availableAt(log, lockedUntil);
+  }
+  noteLastDeliveries(receive, claims);
 }
 
 /**

@@ -86,6 +86,8 @@ async function workFor(dependencies: SweepDependencies, stored: Log | undefined)
   const entity = await dependencies.entities.read(entityKey);
   if (entity?.id !== entityId) return;
   await unlessGone(dependencies.entities, entity, () => workIn(dependencies, entity, stored));
+  // The work made messages available, or time has.
+  if (entity.consumers !== undefined) await dependencies.context.consumers.wakeAll(entity);
 }
 
 async function workIn(

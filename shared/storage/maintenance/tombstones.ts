@@ -8,6 +8,7 @@ import { type Item, type ItemKey, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import {
+  consumerStatesOf,
   quotaCountsKey,
   rulesOf,
   subscriptionsOf,
@@ -68,13 +69,18 @@ async function clearInTime(
   return deleted;
 }
 
-/** Removes a tombstone whose messages are deleted. One write unit, two for a topic. */
+/** Removes a tombstone whose messages are deleted. One write unit, two for a topic, and one for each consumer. */
 export async function removeTombstone(
   { documents, namespace }: SweepDependencies,
   { pk, sk, entity, subQueue }: StoredTombstone,
 ): Promise<void> {
   const isTopic = subQueue === undefined && entity.description.kind === 'topic';
   if (isTopic) await documents.delete(quotaCountsKey(namespace, entity.id));
+  if (subQueue === undefined && entity.consumers !== undefined) {
+    for await (const state of documents.allStale(consumerStatesOf(namespace, entity.id))) {
+      await documents.delete({ pk: String(state['pk']), sk: String(state['sk']) });
+    }
+  }
   await documents.delete({ pk, sk });
 }
 

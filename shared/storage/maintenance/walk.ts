@@ -4,6 +4,7 @@ import { type Entity, forwardsAnything, partitionNumbers } from '../../domain/en
 import { DAY_MS, HOUR_MS } from '../../domain/units.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { restoreNextDueTime } from '../scheduling/next-due.ts';
+import { lookForConsumers } from './consumers.ts';
 import { addIdleCheck } from './idle-entities.ts';
 import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
@@ -20,6 +21,8 @@ interface Walk {
   readonly everyMs: number;
   /** Which entities are visited. */
   readonly concerns: (entity: Entity) => boolean;
+  /** A short look at each entity, before the others and without progress of its own. */
+  readonly glance?: Visit;
   /** What must succeed before the walk goes on to the next entity. */
   readonly require?: Visit;
   readonly visits: readonly Visit[];
@@ -33,6 +36,7 @@ const WALKS: readonly Walk[] = [
     name: 'hourly',
     everyMs: HOUR_MS,
     concerns: forwardsAnything,
+    glance: lookForConsumers,
     visits: [
       (dependencies, entity) => dependencies.forwardPending(entity, partitionNumbers(entity)),
     ],
@@ -69,6 +73,7 @@ async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
   for await (const entity of dependencies.entities.everything(last?.after)) {
     if (run.isOver(walk.name)) return;
     const state = { beganAt, after: entity.key };
+    await glance(run, walk, entity);
     if (walk.concerns(entity)) {
       await walk.require?.(dependencies, entity);
       if (!(await lease.storeState(walk.name, state))) return;
@@ -83,6 +88,12 @@ async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
 function isDue({ everyMs }: Walk, last: WalkState | undefined, now: number): boolean {
   // In both directions, since a clock that was set back must not prevent a walk.
   return last === undefined || Math.abs(now - last.beganAt) >= everyMs;
+}
+
+async function glance(run: SweepRun, walk: Walk, entity: Entity): Promise<void> {
+  await run.attempt(`The ${walk.name} look at '${entity.name}' failed.`, async () =>
+    walk.glance?.(run.dependencies, entity),
+  );
 }
 
 async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Promise<void> {

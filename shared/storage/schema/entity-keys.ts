@@ -7,6 +7,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>/topics          <path>                         topics, by key only
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
+ *     <namespace>/c/<entity id>   <sub-queue>/<consumer>         states of the consumers of an entity
  *     <namespace>/counts          namespace or <topic id>        numbers for quotas
  *     <namespace>/graves          <id>                           tombstones of entities: messages to delete
  *                                 <id>.<sub-queue>.<generation>  tombstones of purged sub-queues
@@ -60,6 +61,11 @@ export function subscriptionsOf(namespace: string, topicId: string): string {
 /** The collection of the rules of all subscriptions of a topic. */
 export function rulesOf(namespace: string, topicId: string): string {
   return `${namespace}/r/${topicId}`;
+}
+
+/** The collection of the states of an entity's consumers. */
+export function consumerStatesOf(namespace: string, entityId: string): string {
+  return `${namespace}/c/${entityId}`;
 }
 
 /** The numbers for the quotas of a topic or, without one, of the namespace. An id has no more than 8 characters. */

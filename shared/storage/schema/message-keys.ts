@@ -1,7 +1,7 @@
 import type { BlockSection } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
 /**
@@ -19,6 +19,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *                                           u<due><sequence>             when they come due
  *                                           v<instant><name>             fan-out intents
  *                                           v<instant><name>.g           the progress of each
+ *     <entity>.w<log>                       <name>                       notes that messages came back, for consumers
  *     <entity>.x<key>                       x                            deduplication records
  *     <entity>.y<name>                      y                            batch decisions
  *     <namespace>.z<id>                     z                            transaction records
@@ -161,6 +162,27 @@ export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: big
 /** An intent to write into many logs; such keys sort by time. */
 export function intentSortKey(instant: number, name: string): string {
   return `v${hex(BigInt(instant))}${name}`;
+}
+
+/** A note that messages of a sub-queue came back, of which only the table's stream tells. */
+export function wakeNoteKey({ entityId, subQueue }: Log, random: RandomSource): ItemKey {
+  return { pk: `${entityId}.w${LETTERS[subQueue]}`, sk: randomName(random) };
+}
+
+const CONSUMED = /^([^.]+)\.(?:\d+([mdt])\d+|w([mdt])|\d+r\d+)$/;
+
+/**
+ * The entity and the sub-queue whose consumers an item with their mark wakes, by its partition key; undefined = there
+ * are none.
+ */
+export function consumedBy(
+  partitionKey: string,
+): { readonly entityId: string; readonly subQueue: SubQueue } | undefined {
+  const [, entityId, ofLog, ofNote] = CONSUMED.exec(partitionKey) ?? [];
+  if (entityId === undefined) return undefined;
+  const letter = ofLog ?? ofNote ?? LETTERS.main;
+  const subQueue = SUB_QUEUES.find((name) => LETTERS[name] === letter);
+  return subQueue && { entityId, subQueue };
 }
 
 /** A deduplication record. Its key has no partition, because a send to any partition must find it. */

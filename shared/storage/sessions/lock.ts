@@ -1,5 +1,5 @@
 import type { AcceptedSession } from '../../broker/ports/sessions.ts';
-import type { Log } from '../../domain/blocks/log.ts';
+import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import {
   lockIdOf,
   SESSION_TOKEN_BYTES,
@@ -65,8 +65,10 @@ export async function lockSession(
   }
   if ('value' in locked && locked.value.done)
     plainSessions.note(session, parseSession(locked.value.item ?? {}));
-  if ('error' in locked || locked.value.done)
+  if ('error' in locked || locked.value.done) {
+    if (session.isConsumed) context.consumers.availableAt(withoutSession(session), lockedUntil);
     return { accepted: { sessionId, token, lockedUntil } };
+  }
   context.background(() => deleteLockEntry(context, session, { entryKey, generation }));
   return { accepted: undefined, holder: parseSession(locked.value.old ?? {}) };
 }
@@ -129,7 +131,7 @@ export async function held(
 
 /** Renews the lock and returns its end, epoch ms. One write unit. Throws SessionLockLost. */
 export async function renewSession(
-  { table, clock }: StoreContext,
+  { table, clock, consumers }: StoreContext,
   session: Log,
   token: Uint8Array,
   lockMs: number,
@@ -143,6 +145,7 @@ export async function renewSession(
     ConditionExpression: `${condition} AND u < :until`,
     ExpressionAttributeValues: { ...values, ':until': { N: String(until) } },
   });
+  if (session.isConsumed) consumers.availableAt(withoutSession(session), until);
   if (written.done) return until;
   const lock = written.old && liveLock(parseSession(written.old), session, now);
   if (lock === undefined || !isSameBytes(lock.token, token)) throw sessionLockLost();

@@ -2,6 +2,7 @@ import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { unknownOutcome } from '../../domain/broker-error.ts';
 import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
+import { CONSUMER_MARK, CONSUMER_MARKS } from '../schema/consumer-marks.ts';
 import {
   logName,
   readyCollection,
@@ -63,6 +64,7 @@ export async function readyItems(
       ...keyItem(waitingKey(log, now)),
       x: { B: random.bytes(STAMP_BYTES) },
       c: { N: '1' },
+      ...(log.isConsumed ? { [CONSUMER_MARK]: { N: CONSUMER_MARKS.ready } } : {}),
     });
   });
   return [...items.values()];
@@ -74,8 +76,13 @@ function isSession({ sessionId }: Log): boolean {
 
 /** Wakes the receives of this process that wait for a session of these logs. */
 export function wakeForSessions(context: StoreContext, logs: readonly Log[]): void {
-  const names = new Set(logs.filter(isSession).map((log) => logName(withoutSession(log))));
-  for (const name of names) context.wake(name, 1);
+  const partitions = new Map(
+    logs.filter(isSession).map((log) => [logName(withoutSession(log)), withoutSession(log)]),
+  );
+  for (const [name, partition] of partitions) {
+    context.wake(name, 1);
+    if (partition.isConsumed) context.consumers.available(partition, true);
+  }
 }
 
 /** A new sort key of the entry for the end of a lock. */
@@ -221,8 +228,9 @@ async function addOne(
   if (mayHaveEntry && hasLockEntry(await readSession(context, session), session, now)) return;
   await table.update(waitingKey(session, now), {
     // The count keeps a write that was repeated after a lost answer from restoring an old stamp.
-    UpdateExpression: `SET x = :stamp${block === undefined ? '' : ', b = :block'} ADD c :one`,
+    UpdateExpression: `SET x = :stamp${block === undefined ? '' : ', b = :block'}${session.isConsumed ? `, ${CONSUMER_MARK} = :mark` : ''} ADD c :one`,
     ExpressionAttributeValues: {
+      ...(session.isConsumed && { ':mark': { N: CONSUMER_MARKS.ready } }),
       ...(block !== undefined && { ':block': { S: block } }),
       ':stamp': { B: random.bytes(STAMP_BYTES) },
       ':one': { N: '1' },

@@ -16,7 +16,7 @@ import {
   underLock,
 } from '../blocks/block-writes.ts';
 import type { Overlay } from '../blocks/payloads.ts';
-import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
+import { announceAbandoned, keyOf } from '../blocks/read-blocks.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 import { overlayOf, reasonProperties, requireRoom } from './changed-properties.ts';
@@ -54,7 +54,11 @@ export async function prepareSettlements(
     announce: async () => {
       await prepared.announce?.();
       if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
-      announceReturn(context, log);
+      announceAbandoned(
+        context,
+        log,
+        held.map(({ action }) => action),
+      );
     },
     onDone: () => {
       prepared.onDone?.();

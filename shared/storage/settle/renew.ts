@@ -31,6 +31,7 @@ export async function renew(
   for (const groups of roundsByBlock(tokens.map((token) => ({ token })))) {
     await mapInTurns(context.requestTurns, groups, (group) => {
       const now = context.clock.now();
+      if (log.isConsumed) context.consumers.availableAt(log, now + lockMs);
       return renewGroup(context, log, group, { until: now + lockMs, now, rules, onOutcome });
     });
   }

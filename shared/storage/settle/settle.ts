@@ -9,7 +9,7 @@ import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import { releasePayload } from '../blocks/payloads.ts';
-import { announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
+import { announceAbandoned, announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/requests.ts';
 import { nextTry } from '../dynamodb/unknown-outcome.ts';
@@ -193,7 +193,11 @@ async function afterwards(
     .filter(({ action }) => action.kind === 'abandon')
     .map(({ token }) => token.slot);
   if (released.length === 0) return;
-  announceReturn(context, log);
+  announceAbandoned(
+    context,
+    log,
+    group.map(({ action }) => action),
+  );
   await cleanUpAbandoned(context, log, block, released, policy);
 }
 

@@ -1,0 +1,136 @@
+import type { Settlement } from '../broker/broker.ts';
+import { isTransient } from '../domain/broker-error.ts';
+import { pause } from '../domain/scheduler.ts';
+import type { Batch, Refused, Reply } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
+import { lockMsOf, pathOfConsumer, type Tenure } from './tenure.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
+
+/** What became of a batch. */
+export interface Called {
+  /** `untried` = the target was not called, and the messages were given back. */
+  readonly kind: 'called' | 'untried';
+  /** As in `SettledBatch`. */
+  readonly delays?: SettledBatch['delays'];
+}
+
+/**
+ * Calls the target of a batch, for which a slot was taken, and settles its messages. Notes when messages that failed
+ * come back. Throws what the writes of the lease throw.
+ */
+export async function callTarget(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  batch: Batch,
+): Promise<Called> {
+  const { consumer } = batch;
+  const isAllowed =
+    tenure.pause === undefined &&
+    tenure.ending(consumer.timeoutMs) === undefined &&
+    (await tenure.lease.allowCalls(consumer));
+  if (!isAllowed) {
+    await giveBack(dependencies, tenure, batch);
+    return { kind: 'untried' };
+  }
+  const reply = await dependencies.targets.call(batch);
+  tenure.replied(reply);
+  if (reply.kind === 'tooLarge') return await callInParts(dependencies, tenure, batch, reply);
+  const { settlements, delays } = settlementsAfter(batch, reply);
+  const now = dependencies.clock.now();
+  await settleAll(dependencies, tenure, batch, settlements);
+  if (batch.sessionId === undefined && delays !== undefined) {
+    tenure.expected.add(now + delays.leastMs);
+    tenure.expected.add(now + delays.mostMs);
+  }
+  return reply.kind === 'unavailable'
+    ? { kind: 'untried' }
+    : { kind: 'called', ...(delays === undefined ? {} : { delays }) };
+}
+
+/** Calls with each half of a batch that is too large after all; a message alone is dead-lettered. */
+async function callInParts(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  batch: Batch,
+  { error }: Extract<Reply, { kind: 'tooLarge' }>,
+): Promise<Called> {
+  const [first, ...others] = batch.messages;
+  if (first === undefined || others.length === 0) {
+    const refused = batch.messages.map((message) => ({
+      message,
+      reason: 'MessageTooLargeForTarget',
+      description: error,
+    }));
+    await refuse(dependencies, tenure, batch, refused);
+    return { kind: 'called' };
+  }
+  const half = Math.ceil(batch.messages.length / 2);
+  const [front, back] = [batch.messages.slice(0, half), batch.messages.slice(half)];
+  const called = await callTarget(dependencies, tenure, { ...batch, messages: front });
+  // In a session, what comes after a message that failed waits for it.
+  const isOver =
+    called.kind === 'untried' || (batch.sessionId !== undefined && called.delays !== undefined);
+  const rest = { ...batch, messages: back };
+  if (!isOver) return await callTarget(dependencies, tenure, rest);
+  await giveBack(dependencies, tenure, rest);
+  return called;
+}
+
+/** Dead-letters messages for which no target is called. */
+export async function refuse(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  batch: Omit<Batch, 'messages'>,
+  refused: readonly Refused[],
+): Promise<void> {
+  if (refused.length === 0) return;
+  const settlements = refused.map(({ message, reason, description }) => {
+    tenure.failed(description);
+    return { lockToken: message.lockToken, action: deadLettered(batch, reason, description) };
+  });
+  await settleAll(dependencies, tenure, batch, settlements);
+}
+
+/** Gives messages back for which no target was called. */
+export async function giveBack(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  batch: Batch,
+): Promise<void> {
+  await settleAll(dependencies, tenure, batch, untried(batch.messages));
+}
+
+/**
+ * Settles messages, again and again while the database is busy. What cannot be settled returns when its lock ends; the
+ * consumer's state says so.
+ */
+async function settleAll(
+  { broker, scheduler, clock }: WorkerDependencies,
+  tenure: Tenure,
+  batch: Omit<Batch, 'messages'>,
+  settlements: readonly Settlement[],
+): Promise<void> {
+  const path = pathOfConsumer(batch.entity, batch.consumer);
+  let left = settlements;
+  let error: unknown;
+  for (let tries = 0; left.length > 0 && tries < PUSH.settleTriesMax; tries++) {
+    if (tries > 0) await pause(scheduler, PUSH.settlePauseMs * 2 ** tries);
+    try {
+      const outcomes = await broker.settle(path, left, batch.sessionId);
+      const refused = outcomes.map(({ refusal }) => refusal);
+      error = refused.find((refusal) => refusal !== undefined);
+      left = left.filter((_, i) => isTransient(refused[i]));
+    } catch (failure) {
+      error = failure;
+      if (!isTransient(failure)) break;
+    }
+  }
+  if (error === undefined) return;
+  tenure.failed(`Messages could not be settled: ${textOf(error)}`);
+  tenure.expected.add(clock.now() + lockMsOf(batch.entity));
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

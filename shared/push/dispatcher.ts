@@ -1,0 +1,62 @@
+import type { ConsumerReference } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+import { runWorker } from './worker.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
+
+/** Runs the workers of the consumers of a process that lives long, such as the local server. */
+export class Dispatcher {
+  readonly #dependencies: Omit<WorkerDependencies, 'startAnother'>;
+  /** By consumer: whether it was woken again since its worker began. */
+  readonly #running = new Map<string, { isWoken: boolean }>();
+  readonly #waiting = new Map<string, ConsumerReference>();
+  readonly #closing = new AbortController();
+  readonly #ends = new Set<Promise<void>>();
+
+  constructor(dependencies: Omit<WorkerDependencies, 'startAnother'>) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Lets a worker look for messages of a consumer, soon. */
+  wake(of: ConsumerReference): void {
+    if (this.#closing.signal.aborted) return;
+    const name = nameOf(of);
+    const running = this.#running.get(name);
+    if (running !== undefined) running.isWoken = true;
+    else if (this.#running.size >= PUSH.workersMax) this.#waiting.set(name, of);
+    else this.#start(name, of);
+  }
+
+  /** Lets the workers end: they claim no more, and wait a moment for their calls. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#waiting.clear();
+    await Promise.all(this.#ends);
+  }
+
+  #start(name: string, of: ConsumerReference): void {
+    const running = { isWoken: false };
+    this.#running.set(name, running);
+    const end = this.#run(of)
+      .catch((error: unknown) => this.#dependencies.reportFault(error))
+      .then(() => {
+        this.#running.delete(name);
+        this.#ends.delete(end);
+        if (running.isWoken) this.wake(of);
+        const [next] = this.#waiting;
+        if (next === undefined) return;
+        this.#waiting.delete(next[0]);
+        this.wake(next[1]);
+      });
+    this.#ends.add(end);
+  }
+
+  async #run(of: ConsumerReference): Promise<void> {
+    const startAnother = async () => this.wake(of);
+    const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
+    await runWorker({ ...this.#dependencies, startAnother }, of, time);
+  }
+}
+
+function nameOf({ entityId, consumer }: ConsumerReference): string {
+  return `${entityId}/${consumer}`;
+}

@@ -1,0 +1,217 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Scheduler, Timer } from '../domain/scheduler.ts';
+import type {
+  ConsumerFault,
+  ConsumerReference,
+  ConsumerState,
+  ConsumerStates,
+  Released,
+} from './ports.ts';
+import { PUSH } from './push-limits.ts';
+
+/** The dependencies of `ConsumerLease`. */
+export interface LeaseDependencies {
+  readonly states: ConsumerStates;
+  readonly clock: Clock;
+  readonly ages: AgeClock;
+  readonly scheduler: Scheduler;
+  readonly reportFault: (error: unknown) => void;
+}
+
+/** The limits of a consumer that hold for all processes together. */
+export interface CallLimits {
+  readonly maxConcurrency: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * The right of one worker to call the target of a consumer. It says how many calls the worker may have under way, so
+ * that a worker that takes over from one that has ended without a word knows how many are left to itself.
+ */
+export class ConsumerLease {
+  /** Calls under way. */
+  running = 0;
+  /** The last thing that went wrong; it is stored with the next write. */
+  fault: ConsumerFault | undefined;
+  readonly owner: string;
+  readonly #dependencies: LeaseDependencies;
+  readonly #of: ConsumerReference;
+  #earlier: ConsumerState['earlier'];
+  /** The calls that the stored lease allows. */
+  #allowed: number;
+  #timeoutMs: number;
+  #renewedAt: Instant;
+  #isLost = false;
+  #last: Promise<unknown> = Promise.resolve();
+  #timer: Timer | undefined;
+
+  private constructor(
+    dependencies: LeaseDependencies,
+    of: ConsumerReference,
+    owner: string,
+    taken: {
+      readonly at: Instant;
+      readonly allowed: number;
+      readonly earlier: ConsumerState['earlier'];
+      readonly timeoutMs: number;
+      readonly fault: ConsumerFault | undefined;
+    },
+  ) {
+    this.#dependencies = dependencies;
+    this.#of = of;
+    this.owner = owner;
+    this.#renewedAt = taken.at;
+    this.#allowed = taken.allowed;
+    this.#earlier = taken.earlier;
+    this.#timeoutMs = taken.timeoutMs;
+    this.fault = taken.fault;
+  }
+
+  /**
+   * Takes the lease of a consumer whose state was just read, unless it is owned. Undefined = it is. One write unit.
+   * Throws ServiceBusy, ServiceTimeout.
+   */
+  static async take(
+    dependencies: LeaseDependencies,
+    of: ConsumerReference,
+    owner: string,
+    seen: ConsumerState,
+    limits: CallLimits,
+  ): Promise<ConsumerLease | undefined> {
+    const { states, clock, ages, scheduler } = dependencies;
+    const at = ages.now();
+    const now = clock.now();
+    if (seen.lease !== undefined && seen.lease.until > now) return undefined;
+    const earlier = earlierAfter(seen, now, limits.timeoutMs);
+    const allowed = Math.min(limits.maxConcurrency, CALLS_FIRST);
+    const lease = { owner, until: now + PUSH.leaseMs, calls: allowed };
+    if (!(await states.take(of, lease, seen, earlier))) return undefined;
+    const { timeoutMs } = limits;
+    const how = { at, allowed, earlier, timeoutMs, fault: seen.fault };
+    const taken = new ConsumerLease(dependencies, of, owner, how);
+    taken.#timer = scheduler.every(PUSH.renewMs, () => taken.#renewInBackground());
+    return taken;
+  }
+
+  /** Whether another worker may own the consumer by now. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** How many more calls may begin now under `maxConcurrency`, while earlier owners may still have some under way. */
+  free(maxConcurrency: number): number {
+    const now = this.#dependencies.clock.now();
+    const others = Object.values(this.#earlier).filter(({ until }) => until > now);
+    return maxConcurrency - this.running - others.reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** When the earliest calls of former owners end at the latest, ms from now; Infinity = there are none. */
+  get earlierEndMs(): number {
+    const now = this.#dependencies.clock.now();
+    const ends = Object.values(this.#earlier).flatMap(({ until }) => (until > now ? [until] : []));
+    return Math.min(Number.POSITIVE_INFINITY, ...ends) - now;
+  }
+
+  /**
+   * Makes sure that the calls that are counted as running may run: that the lease still holds, and that the stored one
+   * allows so many. False = it is lost. Call it right before a call. Throws ServiceBusy, ServiceTimeout.
+   */
+  async allowCalls({ maxConcurrency, timeoutMs }: CallLimits): Promise<boolean> {
+    this.#timeoutMs = Math.max(timeoutMs, this.#timeoutMs);
+    while (!this.#isLost && (this.running > this.#allowed || !this.#isFresh)) {
+      // Twice as many each time, so that the writes are few.
+      await this.#renew(Math.min(maxConcurrency, 2 * this.#allowed));
+    }
+    return !this.#isLost;
+  }
+
+  get #isFresh(): boolean {
+    const age = this.#dependencies.ages.since(this.#renewedAt);
+    return age < PUSH.leaseMs - PUSH.leaseMarginMs;
+  }
+
+  #renewInBackground(): void {
+    this.#renew(CALLS_FIRST).catch((error: unknown) => this.#dependencies.reportFault(error));
+  }
+
+  /** Renews the lease for at least so many calls, one renewal after the other. */
+  #renew(calls: number): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#isLost) return;
+      const { states, clock, ages } = this.#dependencies;
+      const at = ages.now();
+      const allowed = Math.max(calls, this.running);
+      // Before the write, so that no call begins that the stored lease does not allow.
+      this.#allowed = Math.min(this.#allowed, allowed);
+      const lease = { owner: this.owner, until: clock.now() + PUSH.leaseMs, calls: allowed };
+      const state = await states.renew(this.#of, lease, this.fault);
+      if (state === undefined) {
+        this.#isLost = true;
+        return;
+      }
+      this.#renewedAt = at;
+      this.#allowed = allowed;
+      this.#earlier = state.earlier;
+    });
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /**
+   * Ends the lease; see `ConsumerStates.release`. After `woken` it goes on. Calls under way are counted until
+   * `callsEnded`. Throws ServiceBusy, ServiceTimeout.
+   */
+  async release(
+    released: Omit<Released, 'earlier' | 'fault'>,
+  ): Promise<'released' | 'woken' | 'lost'> {
+    const ended = await this.#inTurn(async () => {
+      if (this.#isLost) return 'lost';
+      const { states, clock } = this.#dependencies;
+      const until = clock.now() + this.#timeoutMs;
+      return await states.release(this.#of, this.owner, {
+        ...released,
+        ...(this.fault === undefined ? {} : { fault: this.fault }),
+        ...(this.running === 0 ? {} : { earlier: { calls: this.running, until } }),
+      });
+    });
+    return ended === 'woken' ? ended : this.#end(ended);
+  }
+
+  #end(how: 'released' | 'lost'): 'released' | 'lost' {
+    this.#isLost = true;
+    this.#timer?.cancel();
+    return how;
+  }
+
+  /** Notes that the calls that were under way at the release have ended. */
+  async callsEnded(): Promise<void> {
+    await this.#dependencies.states.endEarlier(this.#of, this.owner);
+  }
+
+  /** Renews no more, and leaves the lease to end by itself. */
+  abandon(): void {
+    this.#end('lost');
+  }
+}
+
+/** Calls that a lease allows at first. */
+const CALLS_FIRST = 4;
+
+/** The calls of former owners that may still be under way, when a lease that was not released is taken over. */
+function earlierAfter(
+  { lease, earlier }: ConsumerState,
+  now: number,
+  timeoutMs: number,
+): ConsumerState['earlier'] {
+  const left = Object.entries(earlier).filter(([, { until }]) => until > now);
+  const last =
+    lease === undefined
+      ? []
+      : [[lease.owner, { calls: lease.calls, until: lease.until + timeoutMs }] as const];
+  return Object.fromEntries([...left, ...last].filter(([, { until }]) => until > now));
+}

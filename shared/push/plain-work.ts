@@ -1,0 +1,82 @@
+import type { LockedMessage } from '../domain/messages/message.ts';
+import { callTarget, giveBack, refuse } from './call-target.ts';
+import { collect } from './collect.ts';
+import { KeptLocks } from './kept-locks.ts';
+import type { Batch } from './ports.ts';
+import { divide } from './settlements.ts';
+import { type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
+
+/**
+ * Pushes the messages of a queue without sessions, until none is left or the worker must end. Calls may still be under
+ * way then. Throws what a receive throws.
+ */
+export async function pushMessages(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+): Promise<Ending> {
+  for (;;) {
+    const current = await tenure.untilReady();
+    if (typeof current === 'string') return current;
+    const lookMs = tenure.lookMs;
+    const locks = new KeptLocks(dependencies, current.path, lockMsOf(current.entity), []);
+    let messages: readonly LockedMessage[] = [];
+    try {
+      messages = await collect(dependencies, tenure, {
+        current,
+        waitMs: lookMs,
+        onLocked: (locked) => locks.add(locked),
+      });
+    } finally {
+      if (messages.length === 0) {
+        locks.end();
+        tenure.freeSlot();
+      }
+    }
+    if (messages.length > 0) {
+      const all = messages;
+      tenure.start(all, () => pushBatch(dependencies, tenure, current, { messages: all, locks }));
+    } else if (tenure.isIdle()) {
+      return 'idle';
+    }
+  }
+}
+
+/** Pushes messages for which a slot is taken, in as many calls as they take. */
+async function pushBatch(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  { entity, consumer }: Current,
+  { messages, locks }: { readonly messages: readonly LockedMessage[]; readonly locks: KeptLocks },
+): Promise<void> {
+  const parts = divide(messages).map((part) =>
+    dependencies.targets.cut({ entity, consumer, messages: part }),
+  );
+  const refused = parts.flatMap((part) => part.refused);
+  let hasSlot = true;
+  const call = async (batch: Batch) => {
+    try {
+      await callTarget(dependencies, tenure, batch);
+    } finally {
+      locks.drop(batch.messages);
+      tenure.freeSlot();
+    }
+  };
+  const calls: Promise<void>[] = [];
+  try {
+    await refuse(dependencies, tenure, { entity, consumer }, refused);
+    locks.drop(refused.map(({ message }) => message));
+    for (const batch of parts.flatMap((part) => part.batches)) {
+      // The first call has the slot that was taken for the messages.
+      const isReady = hasSlot || typeof (await tenure.untilReady(true)) !== 'string';
+      hasSlot = false;
+      if (isReady) calls.push(call(batch));
+      else await giveBack(dependencies, tenure, batch);
+    }
+  } finally {
+    if (hasSlot) tenure.freeSlot();
+    const ended = await Promise.allSettled(calls);
+    locks.end();
+    for (const one of ended) if (one.status === 'rejected') dependencies.reportFault(one.reason);
+  }
+}

@@ -1,0 +1,147 @@
+import type { SessionLock } from '../broker/broker.ts';
+import { callTarget, giveBack, refuse } from './call-target.ts';
+import { collect } from './collect.ts';
+import { KeptSession } from './kept-locks.ts';
+import type { Batch } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+import { divide } from './settlements.ts';
+import { type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
+
+/**
+ * Pushes the messages of a queue with sessions, one batch at a time of each session, until no session is ready or the
+ * worker must end. Throws what an accept throws.
+ */
+export async function pushSessions(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+): Promise<Ending> {
+  for (;;) {
+    const current = await tenure.untilReady();
+    if (typeof current === 'string') return current;
+    let session: SessionLock | undefined;
+    try {
+      const options = { waitMs: tenure.lookMs, signal: tenure.waits };
+      session = await dependencies.broker.acceptSession(current.path, options);
+    } finally {
+      if (session === undefined) tenure.freeSlot();
+    }
+    if (session !== undefined) {
+      const work = new SessionWork(dependencies, tenure, current, session);
+      tenure.start([], () => work.run());
+    } else if (tenure.isIdle()) {
+      return 'idle';
+    }
+  }
+}
+
+/** The work on one session that is locked. */
+class SessionWork {
+  readonly #dependencies: WorkerDependencies;
+  readonly #tenure: Tenure;
+  readonly #session: SessionLock;
+  readonly #kept: KeptSession;
+  #current: Current;
+  #hasSlot = true;
+
+  constructor(
+    dependencies: WorkerDependencies,
+    tenure: Tenure,
+    current: Current,
+    session: SessionLock,
+  ) {
+    this.#dependencies = dependencies;
+    this.#tenure = tenure;
+    this.#current = current;
+    this.#session = session;
+    this.#kept = new KeptSession(dependencies, current.path, lockMsOf(current.entity), session);
+  }
+
+  /** Pushes the messages of the session, and gives it back. */
+  async run(): Promise<void> {
+    try {
+      for (let batches = 0; batches < PUSH.sessionBatchesMax; batches++) {
+        if (this.#kept.isLost || !(await this.#pushNext())) break;
+      }
+    } finally {
+      if (this.#hasSlot) this.#tenure.freeSlot();
+      if (this.#kept.isLost) this.#kept.end();
+      else await this.#kept.release();
+    }
+  }
+
+  /** Pushes the next messages. False = there are none, or the session must be given back. */
+  async #pushNext(): Promise<boolean> {
+    const { entity, consumer } = this.#current;
+    const messages = await collect(this.#dependencies, this.#tenure, {
+      current: this.#current,
+      waitMs: 0,
+      session: this.#session,
+      onLocked: () => {},
+    });
+    const { sessionId } = this.#session;
+    const calls = divide(messages).map((part) =>
+      this.#dependencies.targets.cut({ entity, consumer, sessionId, messages: part }),
+    );
+    for (const [i, { batches, refused }] of calls.entries()) {
+      const place = { entity, consumer, sessionId };
+      await refuse(this.#dependencies, this.#tenure, place, refused);
+      for (const [j, batch] of batches.entries()) {
+        const called = await callTarget(this.#dependencies, this.#tenure, batch);
+        if (called.kind === 'called' && called.delays === undefined) continue;
+        const rest = [...batches.slice(j + 1), ...calls.slice(i + 1).flatMap((one) => one.batches)];
+        await this.#giveBack(rest);
+        if (called.delays === undefined) return false;
+        return await this.#waitFor(called.delays.mostMs);
+      }
+    }
+    return messages.length > 0 && (await this.#nextSlot());
+  }
+
+  async #giveBack(batches: readonly Batch[]): Promise<void> {
+    const [first] = batches;
+    if (first === undefined) return;
+    const messages = batches.flatMap((batch) => batch.messages);
+    await giveBack(this.#dependencies, this.#tenure, { ...first, messages });
+  }
+
+  /** Keeps the session locked until its next delivery, without a slot. False = it must be given back. */
+  async #waitFor(delayMs: number): Promise<boolean> {
+    const tenure = this.#tenure;
+    this.#freeSlot();
+    if (tenure.waitingSessions >= PUSH.waitingSessionsMax) {
+      // Its lock ends by itself, and nobody gets the session before.
+      this.#kept.isLost = true;
+      tenure.expected.add(tenure.clock.now() + lockMsOf(this.#current.entity));
+      return false;
+    }
+    tenure.waitingSessions++;
+    try {
+      const until = tenure.clock.now() + delayMs;
+      for (;;) {
+        const left = until - tenure.clock.now();
+        if (left <= 0) return await this.#nextSlot();
+        const isOver = tenure.ending(this.#current.consumer.timeoutMs) !== undefined;
+        if (isOver || this.#kept.isLost) return false;
+        await tenure.changes.next(Math.min(left, PUSH.renewMs));
+      }
+    } finally {
+      tenure.waitingSessions--;
+    }
+  }
+
+  /** Takes the slot for the next batch, if it has none. False = no call may begin any more. */
+  async #nextSlot(): Promise<boolean> {
+    this.#freeSlot();
+    const current = await this.#tenure.untilReady();
+    if (typeof current === 'string') return false;
+    this.#current = current;
+    this.#hasSlot = true;
+    return !this.#kept.isLost;
+  }
+
+  #freeSlot(): void {
+    if (this.#hasSlot) this.#tenure.freeSlot();
+    this.#hasSlot = false;
+  }
+}

@@ -1,0 +1,117 @@
+import type { Settlement, SettlementAction } from '../broker/broker.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { LockedMessage } from '../domain/messages/message.ts';
+import { present } from '../domain/present.ts';
+import type { Batch, Failure, Reply } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+
+/** How a batch is settled. */
+export interface SettledBatch {
+  readonly settlements: readonly Settlement[];
+  /** How long messages that failed wait for their next delivery, ms; the shortest and the longest. Absent = none failed. */
+  readonly delays?: { readonly leastMs: number; readonly mostMs: number };
+}
+
+/** Decides how the messages of a batch are settled after the reply of its target (docs/push.md). */
+export function settlementsAfter(
+  batch: Batch,
+  reply: Exclude<Reply, { kind: 'tooLarge' }>,
+): SettledBatch {
+  if (reply.kind === 'unavailable') return { settlements: untried(batch.messages) };
+  const failures =
+    reply.kind === 'failed'
+      ? undefined
+      : new Map(reply.failures.map((failure) => [failure.sequenceNumber, failure.action]));
+  const delays: number[] = [];
+  const settlements = batch.messages.map((message) => {
+    const failed: Failure['action'] | undefined =
+      failures === undefined ? { kind: 'abandon' } : failures.get(message.sequenceNumber);
+    if (failed?.kind !== 'abandon') {
+      return { lockToken: message.lockToken, action: settled(batch, failed) };
+    }
+    const delayMs = failed.delayMs ?? retryDelay(batch, message);
+    delays.push(delayMs);
+    // In a session, the session waits: its messages are delivered in order.
+    const isLater = batch.sessionId === undefined && delayMs > 0;
+    const action = { kind: 'abandon', ...(isLater ? { delayMs } : {}) } as const;
+    return { lockToken: message.lockToken, action };
+  });
+  if (delays.length === 0) return { settlements };
+  return { settlements, delays: { leastMs: Math.min(...delays), mostMs: Math.max(...delays) } };
+}
+
+function settled(
+  batch: Batch,
+  failed: Exclude<Failure['action'], { kind: 'abandon' }> | undefined,
+) {
+  if (failed === undefined) return { kind: 'complete' } as const;
+  if (failed.kind === 'defer') return failed;
+  return deadLettered(batch, failed.reason, failed.description);
+}
+
+/** Dead-letters a message. In a dead-letter queue, where that cannot be done, the message waits. */
+export function deadLettered(
+  { consumer }: Pick<Batch, 'consumer'>,
+  reason: string | undefined,
+  description: string | undefined,
+): SettlementAction {
+  if (consumer.subQueue !== 'main') return { kind: 'abandon', delayMs: PUSH.deadLetterRetryMs };
+  return {
+    kind: 'deadLetter',
+    ...present({ reason: cut(reason), description: cut(description) }),
+  };
+}
+
+function cut(text: string | undefined): string | undefined {
+  return text?.slice(0, LIMITS.deadLetterTextLength);
+}
+
+/** Gives messages back that nobody was called for: no delivery counts. */
+export function untried(messages: readonly LockedMessage[]): readonly Settlement[] {
+  const action = { kind: 'abandon', isUncounted: true } as const;
+  return messages.map(({ lockToken }) => ({ lockToken, action }));
+}
+
+/** How long a message waits after its delivery failed, ms: twice as long after each. */
+export function retryDelay(
+  { consumer }: Pick<Batch, 'consumer'>,
+  { failedDeliveries }: Pick<LockedMessage, 'failedDeliveries'>,
+): number {
+  if (consumer.subQueue !== 'main') return PUSH.deadLetterRetryMs;
+  return doubled({ first: PUSH.retryMsFirst, most: PUSH.retryMsMax }, failedDeliveries);
+}
+
+/** The pause of a consumer whose target could not be called for the `tries`th time in a row, from 0, ms. */
+export function pauseAfter(
+  { why }: Extract<Reply, { kind: 'unavailable' }>,
+  tries: number,
+): number {
+  return doubled(why === 'throttled' ? PUSH.throttledMs : PUSH.unreachableMs, tries);
+}
+
+function doubled(
+  { first, most }: { readonly first: number; readonly most: number },
+  times: number,
+) {
+  return Math.min(most, first * 2 ** Math.min(times, DOUBLINGS_MAX));
+}
+
+/** More doublings would leave the range of exact numbers. */
+const DOUBLINGS_MAX = 30;
+
+/**
+ * Divides messages among calls: those that have failed several times alone, since one of them may be why all failed,
+ * and the others together. The order stays.
+ */
+export function divide(messages: readonly LockedMessage[]): readonly (readonly LockedMessage[])[] {
+  const parts: LockedMessage[][] = [];
+  let isOpen = false;
+  for (const message of messages) {
+    const isAlone = message.failedDeliveries >= PUSH.aloneAfterFailures;
+    const last = parts.at(-1);
+    if (isAlone || !isOpen || last === undefined) parts.push([message]);
+    else last.push(message);
+    isOpen = !isAlone;
+  }
+  return parts;
+}

@@ -1,0 +1,234 @@
+import type { Clock } from '../domain/clock.ts';
+import type { Consumer } from '../domain/consumers/consumer.ts';
+import type { Entity } from '../domain/entities/entity.ts';
+import { type EntityPath, parseEntityPath } from '../domain/entities/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { LockedMessage } from '../domain/messages/message.ts';
+import { Changes } from './changes.ts';
+import { Expected } from './expected.ts';
+import type { ConsumerLease } from './lease.ts';
+import { MessageRate } from './message-rate.ts';
+import type { ConsumerReference, RateLeft, Reply } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+import { pauseAfter } from './settlements.ts';
+import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
+
+/**
+ * Why a worker ends: nothing is there (`idle`), its time is over (`over`), its process closes (`closed`), another one
+ * owns the consumer (`lost`), the target cannot be called (`paused`), or the consumer is disabled or gone (`stopped`).
+ */
+export type Ending = 'idle' | 'over' | 'closed' | 'lost' | 'paused' | 'stopped';
+
+/** A consumer as it is now. */
+export interface Current {
+  readonly entity: Entity;
+  readonly consumer: Consumer;
+  readonly path: EntityPath;
+}
+
+/** The time for which one worker owns a consumer: its slots, its rate, its pauses, and what it expects. */
+export class Tenure {
+  readonly of: ConsumerReference;
+  readonly lease: ConsumerLease;
+  readonly changes: Changes;
+  readonly expected = new Expected();
+  readonly rate: MessageRate;
+  readonly signal: AbortSignal;
+  /** Bytes of bodies that are held. */
+  heldBytes = 0;
+  /** Tasks that work on messages. */
+  tasks = 0;
+  /** Sessions that are kept locked while they wait for their next delivery. */
+  waitingSessions = 0;
+  /** Ends the waits for messages when the worker must end. */
+  readonly #waits = new AbortController();
+  readonly #dependencies: WorkerDependencies;
+  readonly #endsAt: number;
+  #pause: { readonly until: number; readonly tries: number } | undefined;
+
+  constructor(
+    dependencies: WorkerDependencies,
+    of: ConsumerReference,
+    lease: ConsumerLease,
+    started: { readonly time: WorkerTime; readonly rate: RateLeft },
+  ) {
+    this.#dependencies = dependencies;
+    this.of = of;
+    this.lease = lease;
+    this.rate = new MessageRate(started.rate);
+    this.changes = new Changes(dependencies.scheduler);
+    this.#endsAt = started.time.endsAt;
+    this.signal = started.time.signal;
+    const close = () => {
+      this.#waits.abort();
+      this.changes.notify();
+    };
+    if (this.signal.aborted) close();
+    else this.signal.addEventListener('abort', close, { once: true });
+  }
+
+  get clock(): Clock {
+    return this.#dependencies.clock;
+  }
+
+  /** Aborted when waits for messages must end. */
+  get waits(): AbortSignal {
+    return this.#waits.signal;
+  }
+
+  /** The consumer as it is now; undefined = it is gone. */
+  async current(): Promise<Current | undefined> {
+    return currentOf(await this.#dependencies.entities.find(this.of.entityKey), this.of);
+  }
+
+  /** The end of the pause, epoch ms, and how often in a row the target could not be called; undefined = there is none. */
+  get pause(): { readonly until: number; readonly tries: number } | undefined {
+    return this.#pause !== undefined && this.#pause.until > this.clock.now()
+      ? this.#pause
+      : undefined;
+  }
+
+  /** Notes a reply, which begins or ends a pause. */
+  replied(reply: Reply): void {
+    if (reply.kind === 'answered') {
+      this.#pause = undefined;
+      this.lease.fault = undefined;
+      return;
+    }
+    this.failed(reply.error);
+    if (reply.kind !== 'unavailable') return;
+    // Calls that ran at the same time count once.
+    if (this.pause !== undefined) return;
+    const tries = this.#pause?.tries ?? 0;
+    this.#pause = { until: this.clock.now() + pauseAfter(reply, tries), tries: tries + 1 };
+  }
+
+  /** Goes on with the pauses of the worker before. */
+  continuePause(pause: { readonly until: number; readonly tries: number } | undefined): void {
+    this.#pause = pause;
+  }
+
+  /** Notes what went wrong. */
+  failed(error: string): void {
+    this.lease.fault = { at: this.clock.now(), error: error.slice(0, PUSH.faultLengthMax) };
+  }
+
+  /** Why no new call may begin any more; undefined = it may. */
+  ending(timeoutMs: number): Ending | undefined {
+    if (this.lease.isLost) return 'lost';
+    if (this.signal.aborted) return 'closed';
+    const left = this.#endsAt - this.#dependencies.scheduler.now();
+    return left < timeoutMs + PUSH.leaseMarginMs ? 'over' : undefined;
+  }
+
+  /**
+   * Waits until a call may begin, and takes its slot. `isHeld` = its messages are locked already. Returns why no call
+   * may begin any more. Throws what reading throws.
+   */
+  async untilReady(isHeld = false): Promise<Current | Ending> {
+    for (;;) {
+      const current = await this.current();
+      if (current === undefined || !current.consumer.enabled) return 'stopped';
+      const { consumer } = current;
+      const ending = this.ending(consumer.timeoutMs);
+      if (ending !== undefined) return ending;
+      const waitMs = this.#waitMs(consumer, isHeld);
+      if (waitMs === 'paused') return 'paused';
+      if (waitMs === 0) {
+        this.lease.running++;
+        return current;
+      }
+      await this.changes.next(waitMs);
+    }
+  }
+
+  /** How long to wait before a call may begin, ms; 0 = it may. `paused` = too long to wait. */
+  #waitMs({ maxConcurrency, maxPerSecond }: Consumer, isHeld: boolean): number | 'paused' {
+    const { settings } = this.#dependencies;
+    const { pause } = this;
+    if (pause !== undefined) {
+      const left = pause.until - this.clock.now();
+      // No lock is held through a pause.
+      if (isHeld || (left > settings.waitMsMax && this.tasks === 0)) return 'paused';
+      return Math.min(left, PUSH.renewMs);
+    }
+    if (this.lease.free(maxConcurrency) <= 0) {
+      return Math.min(this.lease.earlierEndMs, PUSH.renewMs);
+    }
+    if (isHeld) return 0;
+    if (this.heldBytes >= settings.heldBytesMax) return PUSH.renewMs;
+    return this.rate.waitMs(maxPerSecond, this.clock.now());
+  }
+
+  /** Gives a slot back. */
+  freeSlot(): void {
+    this.lease.running--;
+    this.changes.notify();
+  }
+
+  /** How long the next look may wait for messages, ms. */
+  get lookMs(): number {
+    const { lingerMs, waitMsMax } = this.#dependencies.settings;
+    // Calls under way may end, and free a place for what arrives meanwhile.
+    if (this.tasks > 0) return PUSH.renewMs;
+    const next = this.expected.next(this.clock.now());
+    const expectedMs = next === undefined ? Infinity : next - this.clock.now();
+    return expectedMs <= waitMsMax ? Math.min(expectedMs + 1, PUSH.renewMs) : lingerMs;
+  }
+
+  /** Whether a look without messages is the last one: nothing is under way or expected soon. */
+  isIdle(): boolean {
+    if (this.tasks > 0) return false;
+    const now = this.clock.now();
+    const next = this.expected.next(now);
+    return next === undefined || next - now > this.#dependencies.settings.waitMsMax;
+  }
+
+  /** Runs a task that works on messages. It never throws. */
+  start(messages: readonly LockedMessage[], task: () => Promise<void>): void {
+    const bytes = bytesOf(messages);
+    this.heldBytes += bytes;
+    this.tasks++;
+    task()
+      .catch((error: unknown) => this.#dependencies.reportFault(error))
+      .finally(() => {
+        this.heldBytes -= bytes;
+        this.tasks--;
+        this.changes.notify();
+      });
+  }
+
+  /** Resolves when no task is left, or after `ms`. */
+  async untilDone(ms: number): Promise<void> {
+    const { scheduler } = this.#dependencies;
+    const until = scheduler.now() + ms;
+    while (this.tasks > 0 && scheduler.now() < until) {
+      await this.changes.next(until - scheduler.now());
+    }
+  }
+}
+
+/** The consumer that a reference names in an entity; undefined = it is gone. */
+export function currentOf(
+  entity: Entity | undefined,
+  { entityId, consumer: key }: ConsumerReference,
+): Current | undefined {
+  const consumer = entity?.id === entityId ? entity.consumers?.[key] : undefined;
+  if (entity === undefined || consumer === undefined) return undefined;
+  return { entity, consumer, path: pathOfConsumer(entity, consumer) };
+}
+
+/** The path of the queue whose messages a consumer gets. */
+export function pathOfConsumer(entity: Entity, { subQueue }: Consumer): EntityPath {
+  return { ...parseEntityPath(entity.name), subQueue };
+}
+
+/** Bytes of bodies. */
+export function bytesOf(messages: readonly LockedMessage[]): number {
+  return messages.reduce((sum, { message }) => sum + message.body.length, 0);
+}
+
+/** How long a lock on a message of the entity lasts, ms. */
+export function lockMsOf({ description }: Entity): number {
+  return description.kind === 'topic' ? LIMITS.lockMsDefault : description.lockMs;
+}

@@ -1,0 +1,133 @@
+import { isTransient } from '../domain/broker-error.ts';
+import { pause } from '../domain/scheduler.ts';
+import { ConsumerLease } from './lease.ts';
+import { pushMessages } from './plain-work.ts';
+import type { ConsumerReference, ConsumerState, RateLeft } from './ports.ts';
+import { PUSH } from './push-limits.ts';
+import { pushSessions } from './session-work.ts';
+import { type Current, currentOf, type Ending, Tenure } from './tenure.ts';
+import { wakeConsumer } from './wake-consumer.ts';
+import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
+
+/** Why a run of a worker ended; `held` = another worker owns the consumer, and looks again before it ends. */
+export type RunEnd = Ending | 'held';
+
+/**
+ * One run of a worker for a consumer: it takes the lease, pushes messages until none is left or its time is over, and
+ * gives the lease back. Every step may be the last one: then locks and the lease end by themselves. An idle run costs
+ * two read units, those of its look, and two write units. Throws ServiceBusy and ServiceTimeout before it owns the consumer.
+ */
+export async function runWorker(
+  dependencies: WorkerDependencies,
+  of: ConsumerReference,
+  time: WorkerTime,
+): Promise<RunEnd> {
+  for (let tries = 0; tries < PUSH.wakeTriesMax; tries++) {
+    const woken = await wakeConsumer(dependencies.states, dependencies.clock, of);
+    if (woken.kind === 'gone') return 'stopped';
+    if (woken.kind !== 'start') return woken.kind;
+    const { state: seen } = woken;
+    // The entity as it is now: another process may have just added the consumer.
+    const current = currentOf(await dependencies.entities.read(of.entityKey), of);
+    if (current === undefined || !current.consumer.enabled) return 'stopped';
+    const owner = ownerName(dependencies);
+    const lease = await ConsumerLease.take(dependencies, of, owner, seen, current.consumer);
+    if (lease === undefined) continue;
+    const rate = rateLeft(seen, current, dependencies.clock.now());
+    const tenure = new Tenure(dependencies, of, lease, { time, rate });
+    tenure.continuePause(seen.pause);
+    return await work(dependencies, tenure, current);
+  }
+  return 'held';
+}
+
+const OWNER_BYTES = 9;
+
+function ownerName({ random }: WorkerDependencies): string {
+  return Buffer.from(random.bytes(OWNER_BYTES)).toString('base64url');
+}
+
+/**
+ * What a worker may push at once: what the one before has left. One that has ended without a word may have left
+ * nothing.
+ */
+function rateLeft({ lease, rate }: ConsumerState, { consumer }: Current, now: number): RateLeft {
+  if (lease !== undefined) return { messages: 0, at: now };
+  return rate ?? { messages: consumer.maxPerSecond ?? 0, at: now };
+}
+
+async function work(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  current: Current,
+): Promise<RunEnd> {
+  const { lease } = tenure;
+  try {
+    for (;;) {
+      const ending = await pushUntilEnd(dependencies, tenure, current);
+      // Calls under way go on while another worker takes over; otherwise they may bring new work.
+      if (ending === 'closed') await tenure.untilDone(dependencies.settings.graceMs);
+      else if (ending !== 'over') await tenure.untilDone(Number.POSITIVE_INFINITY);
+      if (await handBack(dependencies, tenure, current, ending)) return ending;
+    }
+  } catch (error) {
+    // The lease ends by itself, and then the next wake-up starts a worker.
+    dependencies.reportFault(error);
+    return 'lost';
+  } finally {
+    if (!lease.isLost) lease.abandon();
+  }
+}
+
+/** Pushes until the worker must end. A busy database delays it; another error ends it with a pause. */
+async function pushUntilEnd(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  { entity, consumer }: Current,
+): Promise<Ending> {
+  const inSessions =
+    consumer.subQueue === 'main' &&
+    entity.description.kind !== 'topic' &&
+    entity.description.requiresSession;
+  for (;;) {
+    try {
+      return await (inSessions ? pushSessions : pushMessages)(dependencies, tenure);
+    } catch (error) {
+      tenure.failed(error instanceof Error ? error.message : String(error));
+      if (!isTransient(error)) {
+        dependencies.reportFault(error);
+        tenure.continuePause({ until: dependencies.clock.now() + PUSH.faultMs, tries: 0 });
+        return 'paused';
+      }
+      await pause(dependencies.scheduler, PUSH.busyMs);
+    }
+  }
+}
+
+/** Gives the lease back. False = something arrived, and the worker goes on. */
+async function handBack(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  { entity }: Current,
+  ending: Ending,
+): Promise<boolean> {
+  const { lease, of, expected, rate } = tenure;
+  if (ending === 'lost' || lease.isLost) {
+    await tenure.untilDone(Number.POSITIVE_INFINITY);
+    return true;
+  }
+  const paused = tenure.pause;
+  const reminders = [expected.next(dependencies.clock.now()), paused?.until];
+  for (const at of reminders) if (at !== undefined) await dependencies.remind(entity, at);
+  const released = { rate: rate.left, ...(paused === undefined ? {} : { pause: paused }) };
+  const isLast = ending !== 'idle';
+  let ended = await lease.release(released);
+  if (ended === 'woken' && isLast) ended = await lease.release(released);
+  if (ended === 'woken') return false;
+  if (ending === 'over') await dependencies.startAnother(of);
+  if (tenure.tasks > 0 && ending === 'over') {
+    await tenure.untilDone(Number.POSITIVE_INFINITY);
+    await lease.callsEnded();
+  }
+  return true;
+}

@@ -1,0 +1,184 @@
+import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import type {
+  ConsumerFault,
+  ConsumerReference,
+  ConsumerState,
+  ConsumerStates,
+  Released,
+} from '../../push/ports.ts';
+import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+import { consumerStatesOf } from '../schema/entity-keys.ts';
+
+type Lease = NonNullable<ConsumerState['lease']>;
+type Update = Omit<UpdateCommandInput, 'TableName' | 'Key'>;
+
+/** A consumer with its state. */
+export interface StatedConsumer {
+  readonly of: ConsumerReference;
+  readonly state: ConsumerState;
+}
+
+/** The states of consumers in DynamoDB: one document each, in a collection of the entity's. */
+export class DynamoConsumerStates implements ConsumerStates {
+  readonly #table: DocumentTable;
+  readonly #namespace: string;
+
+  constructor(table: DocumentTable, namespace: string) {
+    this.#table = table;
+    this.#namespace = namespace;
+  }
+
+  /** The write that creates the state of a consumer, or leaves it as it is. Two write units. */
+  putOf(of: ConsumerReference): DocumentWrite {
+    return {
+      Update: {
+        TableName: this.#table.name,
+        Key: this.#keyOf(of),
+        UpdateExpression: 'SET entityKey = :entityKey',
+        ExpressionAttributeValues: { ':entityKey': of.entityKey },
+      },
+    };
+  }
+
+  /** The write that removes the state of a consumer. Two write units. */
+  removalOf(of: ConsumerReference): DocumentWrite {
+    return { Delete: { TableName: this.#table.name, Key: this.#keyOf(of) } };
+  }
+
+  /** The consumers of an entity, with their states. A read unit for each 4 KB, at least one. */
+  async consumersOf(entityId: string): Promise<readonly StatedConsumer[]> {
+    const found: StatedConsumer[] = [];
+    for await (const document of this.#table.all(consumerStatesOf(this.#namespace, entityId))) {
+      const { sk, entityKey } = document;
+      const of = { entityId, entityKey: String(entityKey), consumer: String(sk) };
+      found.push({ of, state: stateOf(document) });
+    }
+    return found;
+  }
+
+  async read(of: ConsumerReference): Promise<ConsumerState | undefined> {
+    const document = await this.#table.get(this.#keyOf(of));
+    return document && stateOf(document);
+  }
+
+  async take(
+    of: ConsumerReference,
+    lease: Lease,
+    seen: ConsumerState,
+    earlier: ConsumerState['earlier'],
+  ): Promise<boolean> {
+    const isFree = 'attribute_not_exists(heldBy)';
+    const isAsSeen = '(heldBy = :seenBy AND heldUntil = :seenUntil)';
+    // A lease of our own was taken by an earlier try of this write, whose answer got lost.
+    const condition = `(${seen.lease === undefined ? isFree : isAsSeen} OR heldBy = :owner)`;
+    const taken = await this.#update(of, {
+      UpdateExpression:
+        'SET heldBy = :owner, heldUntil = :until, calls = :calls, earlier = :earlier REMOVE woken, pause',
+      ConditionExpression: `attribute_exists(pk) AND ${condition}`,
+      ExpressionAttributeValues: {
+        ':owner': lease.owner,
+        ':until': lease.until,
+        ':calls': lease.calls,
+        ':earlier': earlier,
+        ...(seen.lease && { ':seenBy': seen.lease.owner, ':seenUntil': seen.lease.until }),
+      },
+    });
+    return taken.done;
+  }
+
+  async renew(
+    of: ConsumerReference,
+    lease: Lease,
+    fault: ConsumerFault | undefined,
+  ): Promise<ConsumerState | undefined> {
+    const set = 'SET heldUntil = :until, calls = :calls';
+    const renewed = await this.#update(of, {
+      UpdateExpression: fault === undefined ? `${set} REMOVE fault` : `${set}, fault = :fault`,
+      ConditionExpression: 'heldBy = :owner',
+      ExpressionAttributeValues: {
+        ':owner': lease.owner,
+        ':until': lease.until,
+        ':calls': lease.calls,
+        ...(fault && { ':fault': fault }),
+      },
+      ReturnValues: 'ALL_NEW',
+    });
+    return renewed.document && stateOf(renewed.document);
+  }
+
+  async release(
+    of: ConsumerReference,
+    owner: string,
+    { earlier, ...kept }: Released,
+  ): Promise<'released' | 'woken' | 'lost'> {
+    const set = Object.entries(kept).flatMap(([name, value]) => (value ? [[name, value]] : []));
+    const sets = [
+      ...set.map(([name]) => `${name} = :${name}`),
+      ...(earlier === undefined ? [] : ['earlier.#owner = :earlier']),
+    ];
+    const removed = ['heldBy', 'heldUntil', 'calls', ...(kept.fault ? [] : ['fault'])];
+    const released = await this.#update(of, {
+      UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}REMOVE ${removed.join(', ')}`,
+      ConditionExpression: 'heldBy = :owner AND attribute_not_exists(woken)',
+      ...(earlier && { ExpressionAttributeNames: { '#owner': owner } }),
+      ExpressionAttributeValues: {
+        ':owner': owner,
+        ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
+        ...(earlier && { ':earlier': earlier }),
+      },
+    });
+    if (released.done) return 'released';
+    const goesOn = await this.#update(of, {
+      UpdateExpression: 'REMOVE woken',
+      ConditionExpression: 'heldBy = :owner',
+      ExpressionAttributeValues: { ':owner': owner },
+    });
+    return goesOn.done ? 'woken' : 'lost';
+  }
+
+  async endEarlier(of: ConsumerReference, owner: string): Promise<void> {
+    await this.#update(of, {
+      UpdateExpression: 'REMOVE earlier.#owner',
+      ConditionExpression: 'attribute_exists(earlier.#owner)',
+      ExpressionAttributeNames: { '#owner': owner },
+    });
+  }
+
+  async markWoken(of: ConsumerReference, owner: string): Promise<boolean> {
+    const marked = await this.#update(of, {
+      UpdateExpression: 'SET woken = :true',
+      ConditionExpression: 'heldBy = :owner',
+      ExpressionAttributeValues: { ':owner': owner, ':true': true },
+    });
+    return marked.done;
+  }
+
+  #update(of: ConsumerReference, update: Update) {
+    return this.#table.update(this.#keyOf(of), update);
+  }
+
+  #keyOf({ entityId, consumer }: ConsumerReference): ItemKey {
+    return { pk: consumerStatesOf(this.#namespace, entityId), sk: consumer };
+  }
+}
+
+function stateOf(document: Document): ConsumerState {
+  const { heldBy, heldUntil, calls, earlier, woken, pause, rate, fault } = document;
+  return {
+    ...(heldBy === undefined
+      ? {}
+      : {
+          lease: {
+            owner: String(heldBy),
+            until: Number(heldUntil ?? 0),
+            calls: Number(calls ?? 0),
+          },
+        }),
+    earlier: (earlier ?? {}) as ConsumerState['earlier'],
+    isWoken: woken === true,
+    ...(pause === undefined ? {} : { pause: pause as NonNullable<ConsumerState['pause']> }),
+    ...(rate === undefined ? {} : { rate: rate as NonNullable<ConsumerState['rate']> }),
+    ...(fault === undefined ? {} : { fault: fault as ConsumerFault }),
+  };
+}
