@@ -9,8 +9,11 @@ import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What became of a batch. */
 export interface Called {
-  /** `untried` = the target was not called, and the messages were given back. */
-  readonly kind: 'called' | 'untried';
+  /**
+   * `untried` = the target was not called, and the messages were given back; `unsettled` = it was called, and some of
+   * the messages are still locked.
+   */
+  readonly kind: 'called' | 'untried' | 'unsettled';
   /** As in `SettledBatch`. */
   readonly delays?: SettledBatch['delays'];
 }
@@ -38,14 +41,14 @@ export async function callTarget(
   if (reply.kind === 'tooLarge') return await callInParts(dependencies, tenure, batch, reply);
   const { settlements, delays } = settlementsAfter(batch, reply);
   const now = dependencies.clock.now();
-  await settleAll(dependencies, tenure, batch, settlements);
+  const isSettled = await settleAll(dependencies, tenure, batch, settlements);
   if (batch.sessionId === undefined && delays !== undefined) {
     tenure.expected.add(now + delays.leastMs);
     tenure.expected.add(now + delays.mostMs);
   }
-  return reply.kind === 'unavailable'
-    ? { kind: 'untried' }
-    : { kind: 'called', ...(delays === undefined ? {} : { delays }) };
+  if (reply.kind === 'unavailable') return { kind: 'untried' };
+  const kind = isSettled ? 'called' : 'unsettled';
+  return { kind, ...(delays === undefined ? {} : { delays }) };
 }
 
 /** Calls with each half of a batch that is too large after all; a message alone is dead-lettered. */
@@ -70,7 +73,7 @@ async function callInParts(
   const called = await callTarget(dependencies, tenure, { ...batch, messages: front });
   // In a session, what comes after a message that failed waits for it.
   const isOver =
-    called.kind === 'untried' || (batch.sessionId !== undefined && called.delays !== undefined);
+    called.kind !== 'called' || (batch.sessionId !== undefined && called.delays !== undefined);
   const rest = { ...batch, messages: back };
   if (!isOver) return await callTarget(dependencies, tenure, rest);
   await giveBack(dependencies, tenure, rest);
@@ -103,14 +106,14 @@ export async function giveBack(
 
 /**
  * Settles messages, again and again while the database is busy. What cannot be settled returns when its lock ends; the
- * consumer's state says so.
+ * consumer's state says so. Returns whether all were settled.
  */
 async function settleAll(
   { broker, scheduler, clock }: WorkerDependencies,
   tenure: Tenure,
   batch: Omit<Batch, 'messages'>,
   settlements: readonly Settlement[],
-): Promise<void> {
+): Promise<boolean> {
   const path = pathOfConsumer(batch.entity, batch.consumer);
   let left = settlements;
   let error: unknown;
@@ -126,9 +129,10 @@ async function settleAll(
       if (!isTransient(failure)) break;
     }
   }
-  if (error === undefined) return;
+  if (error === undefined) return true;
   tenure.failed(`Messages could not be settled: ${textOf(error)}`);
   tenure.expected.add(clock.now() + lockMsOf(batch.entity));
+  return false;
 }
 
 function textOf(error: unknown): string {

@@ -7,6 +7,8 @@ import type { WorkerDependencies } from './worker-dependencies.ts';
 export interface Collecting {
   readonly current: Current;
   readonly waitMs: number;
+  /** Ends the wait for the first message. */
+  readonly look?: AbortSignal;
   readonly session?: SessionHandle;
   /** Hears of messages as soon as they are locked. */
   readonly onLocked: (messages: readonly LockedMessage[]) => void;
@@ -19,19 +21,19 @@ export interface Collecting {
 export async function collect(
   dependencies: WorkerDependencies,
   tenure: Tenure,
-  { current, waitMs, session, onLocked }: Collecting,
+  { current, waitMs, look = tenure.signal, session, onLocked }: Collecting,
 ): Promise<readonly LockedMessage[]> {
   const { broker, scheduler, settings, reportFault } = dependencies;
   const { path, consumer } = current;
   const { maxBatch, maxPerSecond } = consumer;
-  const receive = async (wanted: number, ms: number) => {
+  const receive = async (wanted: number, ms: number, signal: AbortSignal) => {
     const most = await takeRate(tenure, wanted, maxPerSecond);
     if (most === 0) return [];
     const options: ReceiveOptions = {
       mode: 'peekLock',
       maxMessages: most,
       waitMs: ms,
-      signal: tenure.waits,
+      signal,
       session,
       answer: settings.claim,
     };
@@ -44,15 +46,15 @@ export async function collect(
     onLocked(messages);
     return messages;
   };
-  const batch = [...(await receive(maxBatch, waitMs))];
+  const batch = [...(await receive(maxBatch, waitMs, look))];
   const until = scheduler.now() + consumer.batchWindowMs;
   try {
     for (;;) {
       const left = until - scheduler.now();
       const isFull = batch.length >= maxBatch || bytesOf(batch) >= settings.claim.bytes;
-      if (batch.length === 0 || left <= 0 || isFull || tenure.waits.aborted) break;
-      const more = await receive(maxBatch - batch.length, left);
-      if (more.length === 0 && until - scheduler.now() > 0 && !tenure.waits.aborted) break;
+      if (batch.length === 0 || left <= 0 || isFull || tenure.signal.aborted) break;
+      const more = await receive(maxBatch - batch.length, left, tenure.signal);
+      if (more.length === 0 && until - scheduler.now() > 0) break;
       batch.push(...more);
     }
   } catch (error) {
@@ -70,7 +72,7 @@ async function takeRate(
 ): Promise<number> {
   for (;;) {
     const taken = tenure.rate.take(wanted, perSecond, tenure.clock.now());
-    if (taken > 0 || tenure.waits.aborted) return taken;
+    if (taken > 0 || tenure.signal.aborted) return taken;
     await tenure.changes.next(tenure.rate.waitMs(perSecond, tenure.clock.now()));
   }
 }

@@ -18,13 +18,14 @@ export async function pushMessages(
   for (;;) {
     const current = await tenure.untilReady();
     if (typeof current === 'string') return current;
-    const lookMs = tenure.lookMs;
+    const look = tenure.beginLook();
     const locks = new KeptLocks(dependencies, current.path, lockMsOf(current.entity), []);
     let messages: readonly LockedMessage[] = [];
     try {
       messages = await collect(dependencies, tenure, {
         current,
-        waitMs: lookMs,
+        waitMs: tenure.lookMs,
+        look,
         onLocked: (locked) => locks.add(locked),
       });
     } finally {
@@ -36,7 +37,7 @@ export async function pushMessages(
     if (messages.length > 0) {
       const all = messages;
       tenure.start(all, () => pushBatch(dependencies, tenure, current, { messages: all, locks }));
-    } else if (tenure.isIdle()) {
+    } else if (!look.aborted && tenure.isIdle()) {
       return 'idle';
     }
   }

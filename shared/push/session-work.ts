@@ -19,9 +19,10 @@ export async function pushSessions(
   for (;;) {
     const current = await tenure.untilReady();
     if (typeof current === 'string') return current;
+    const look = tenure.beginLook();
     let session: SessionLock | undefined;
     try {
-      const options = { waitMs: tenure.lookMs, signal: tenure.waits };
+      const options = { waitMs: tenure.lookMs, signal: look };
       session = await dependencies.broker.acceptSession(current.path, options);
     } finally {
       if (session === undefined) tenure.freeSlot();
@@ -29,7 +30,7 @@ export async function pushSessions(
     if (session !== undefined) {
       const work = new SessionWork(dependencies, tenure, current, session);
       tenure.start([], () => work.run());
-    } else if (tenure.isIdle()) {
+    } else if (!look.aborted && tenure.isIdle()) {
       return 'idle';
     }
   }
@@ -91,7 +92,8 @@ class SessionWork {
         if (called.kind === 'called' && called.delays === undefined) continue;
         const rest = [...batches.slice(j + 1), ...calls.slice(i + 1).flatMap((one) => one.batches)];
         await this.#giveBack(rest);
-        if (called.delays === undefined) return false;
+        // A message that is still locked would be overtaken; with the session it is given back.
+        if (called.kind !== 'called' || called.delays === undefined) return false;
         return await this.#waitFor(called.delays.mostMs);
       }
     }

@@ -40,8 +40,7 @@ export class Tenure {
   tasks = 0;
   /** Sessions that are kept locked while they wait for their next delivery. */
   waitingSessions = 0;
-  /** Ends the waits for messages when the worker must end. */
-  readonly #waits = new AbortController();
+  #look = new AbortController();
   readonly #dependencies: WorkerDependencies;
   readonly #endsAt: number;
   #pause: { readonly until: number; readonly tries: number } | undefined;
@@ -59,21 +58,23 @@ export class Tenure {
     this.changes = new Changes(dependencies.scheduler);
     this.#endsAt = started.time.endsAt;
     this.signal = started.time.signal;
-    const close = () => {
-      this.#waits.abort();
-      this.changes.notify();
-    };
-    if (this.signal.aborted) close();
-    else this.signal.addEventListener('abort', close, { once: true });
+    this.signal.addEventListener('abort', () => this.#endLook(), { once: true });
   }
 
   get clock(): Clock {
     return this.#dependencies.clock;
   }
 
-  /** Aborted when waits for messages must end. */
-  get waits(): AbortSignal {
-    return this.#waits.signal;
+  /** Begins a look for messages. Its signal ends the wait when the worker closes, or nothing is under way any more. */
+  beginLook(): AbortSignal {
+    this.#look = new AbortController();
+    if (this.signal.aborted) this.#look.abort();
+    return this.#look.signal;
+  }
+
+  #endLook(): void {
+    this.#look.abort();
+    this.changes.notify();
   }
 
   /** The consumer as it is now; undefined = it is gone. */
@@ -194,7 +195,8 @@ export class Tenure {
       .finally(() => {
         this.heldBytes -= bytes;
         this.tasks--;
-        this.changes.notify();
+        if (this.tasks === 0 && this.#dependencies.settings.lingerMs === 0) this.#endLook();
+        else this.changes.notify();
       });
   }
 

@@ -12,7 +12,7 @@ import type { ItemKey } from './item-keys.ts';
 import { getItem, query } from './reads.ts';
 import { type SingleWriteInput, writeSingle } from './single-writes.ts';
 import { type DatabaseSettings, State } from './state.ts';
-import { Table } from './table.ts';
+import { type StreamRecord, Table } from './table.ts';
 import { compareTexts } from './text-order.ts';
 import { TransactionTokens } from './transaction-tokens.ts';
 import { commit, type PreparedTransaction, prepare } from './transactions.ts';
@@ -109,6 +109,11 @@ export class SimulatedDatabase {
     if (current === undefined || !Table.isExpired(current, now)) return;
     if (this.#state.isHeld(table, pk, sk)) return;
     this.#state.table(table).write(pk, sk, undefined, 0, now);
+  }
+
+  /** Lets `onWrite` hear of every item of a table that is written. */
+  watch(table: string, onWrite: (record: StreamRecord) => void): void {
+    this.#state.table(table).onWrite = onWrite;
   }
 
   /** All items of a table as they are now, sorted by key. */

@@ -1,10 +1,18 @@
 import type { Item } from './attribute-values.ts';
 import { Collection, type ItemHistory, type Version } from './collection.ts';
+import type { ItemKey } from './item-keys.ts';
 
 /** The attribute by which the service deletes items, epoch seconds. */
 const EXPIRY = 'gc';
 /** The list of writes is shortened once this many of them are forgotten. */
 const FORGOTTEN_MAX = 1024;
+
+/** An item as it was written. */
+export interface StreamRecord extends ItemKey {
+  readonly item: Item;
+  /** Whether there was none before. */
+  readonly isNew: boolean;
+}
 
 /** One table: its collections, with recent versions of their items. */
 export class Table {
@@ -23,6 +31,9 @@ export class Table {
     this.#historyMs = historyMs;
   }
 
+  /** Hears of every item that is written, as a stream of the table does. */
+  onWrite: ((record: StreamRecord) => void) | undefined;
+
   /** The item under a key; undefined = there is none, and was none recently. */
   find(pk: string, sk: string): ItemHistory | undefined {
     return this.collections.get(pk)?.find(sk);
@@ -39,7 +50,9 @@ export class Table {
     }
     if (item === undefined && collection.find(sk)?.current.item === undefined) return;
     const version: Version = { item, bytes, at: now, before: undefined };
+    const isNew = collection.find(sk)?.current.item === undefined;
     const history = collection.write(sk, version);
+    if (item !== undefined) this.onWrite?.({ pk, sk, item, isNew });
     if (item?.[EXPIRY]?.N !== undefined) this.expiring.add(history);
     else this.expiring.delete(history);
     this.#writes.push({ history, version });
