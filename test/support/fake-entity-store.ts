@@ -4,10 +4,12 @@ import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { TokenCache } from '../../shared/auth/token-cache.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
+import type { ConsumerStore } from '../../shared/broker/ports/consumers.ts';
 import type { EntityStore, ListPage, Page } from '../../shared/broker/ports/entities.ts';
 import type {
   EntityCounts,
   MessageCounts,
+  PushManagement,
   QuotaCounts,
   QuotaName,
   RuleStore,
@@ -257,6 +259,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
   return {
     entities,
     rules,
+    consumers: NO_CONSUMERS,
+    ...NO_PUSH,
     counts,
     clock,
     tokenClock: clock,
@@ -264,6 +268,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     management: new Management({
       entities,
       rules,
+      consumers: NO_CONSUMERS,
+      ...NO_PUSH,
       counts,
       quotaCounts: counts,
       clock,
@@ -279,6 +285,16 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     receiveWaitMsMax: 0,
   };
 }
+
+/** Tests of consumers use the real store. */
+const NO_CONSUMERS: ConsumerStore = {
+  put: () => assert.fail('this store has no consumers'),
+  remove: () => assert.fail('this store has no consumers'),
+};
+const NO_PUSH: PushManagement = {
+  allowsTarget: () => 'There is no dispatcher.',
+  onConsumersChanged: () => {},
+};
 
 /** Management never touches messages. */
 const NO_BROKER = new Proxy({} as Broker, {

@@ -1,4 +1,4 @@
-import { type Entity, forwardsMessages, requiresSession } from '../entities/entity.ts';
+import { type Entity, forwardsMessages, isConsumed, requiresSession } from '../entities/entity.ts';
 import type { SubQueue } from '../entities/entity-path.ts';
 
 /**
@@ -15,6 +15,8 @@ export interface Log {
   readonly subQueue: SubQueue;
   /** How often the sub-queue was purged. */
   readonly generation: number;
+  /** A consumer of the sub-queue is enabled, so that a dispatcher pushes its messages (semantics J6). */
+  readonly isConsumed?: true;
   /**
    * Set if messages are stored by session, that is, in the main queue of an entity that requires sessions.
    * `epoch` is the entity's: it decides whether session locks are live. `isForwarded` = the entity forwards
@@ -34,6 +36,7 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
     partition,
     subQueue,
     generation: entity.generations[subQueue],
+    ...(isConsumed(entity, subQueue) ? { isConsumed: true } : {}),
     ...(subQueue === 'main' && requiresSession(entity)
       ? { sessions: { epoch: entity.epoch, isForwarded: forwardsMessages(entity) } }
       : {}),

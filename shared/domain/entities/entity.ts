@@ -1,3 +1,4 @@
+import type { Consumer } from '../consumers/consumer.ts';
 import type { EntityDescription } from './descriptions.ts';
 import type { SubQueue } from './entity-path.ts';
 
@@ -33,6 +34,8 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   readonly neverSubscribed?: true;
   /** The number of partitions, fixed at creation; absent = one. */
   readonly partitions?: number;
+  /** How messages are pushed to targets, by `consumerKey`; of queues and subscriptions only (semantics J1). */
+  readonly consumers?: Readonly<Record<string, Consumer>>;
   readonly description: Description;
 }
 
@@ -59,6 +62,18 @@ export function forwardsMessages({ description }: Pick<Entity, 'description'>): 
 /** Whether an entity stores its messages by session (semantics S1). */
 export function requiresSession({ description }: Pick<Entity, 'description'>): boolean {
   return description.kind !== 'topic' && description.requiresSession;
+}
+
+/** The consumers of an entity, by key. */
+export function consumersOf({
+  consumers = {},
+}: Pick<Entity, 'consumers'>): Readonly<Record<string, Consumer>> {
+  return consumers;
+}
+
+/** Whether messages of a sub-queue are pushed: one of its consumers is enabled (semantics J6). */
+export function isConsumed(entity: Pick<Entity, 'consumers'>, subQueue: SubQueue): boolean {
+  return Object.values(consumersOf(entity)).some((one) => one.enabled && one.subQueue === subQueue);
 }
 
 /** The number of partitions of an entity; a subscription has as many as its topic. */
