@@ -4,12 +4,10 @@ import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { TokenCache } from '../../shared/auth/token-cache.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
-import type { ConsumerStore } from '../../shared/broker/ports/consumers.ts';
 import type { EntityStore, ListPage, Page } from '../../shared/broker/ports/entities.ts';
 import type {
   EntityCounts,
   MessageCounts,
-  PushManagement,
   QuotaCounts,
   QuotaName,
   RuleStore,
@@ -24,6 +22,7 @@ import type {
 } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
+import { ANY_PUSH, FakeConsumerStore } from './fake-consumer-store.ts';
 
 /** Keeps entities in memory. Implements the whole port, so that management is testable without a database. */
 export class FakeEntityStore implements EntityStore {
@@ -245,6 +244,7 @@ function alreadyExists(name: string): BrokerError {
 export function fakeManageDependencies(root: { readonly keyName: string; readonly key: string }) {
   const entities = new FakeEntityStore();
   const rules = new FakeRuleStore(entities);
+  const consumers = new FakeConsumerStore(entities.byKey);
   const counts = new FakeCounts(entities, rules);
   const clock = { now: () => Date.now() };
   const random = { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
@@ -259,8 +259,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
   return {
     entities,
     rules,
-    consumers: NO_CONSUMERS,
-    ...NO_PUSH,
+    consumers,
+    ...ANY_PUSH,
     counts,
     clock,
     tokenClock: clock,
@@ -268,8 +268,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     management: new Management({
       entities,
       rules,
-      consumers: NO_CONSUMERS,
-      ...NO_PUSH,
+      consumers,
+      ...ANY_PUSH,
       counts,
       quotaCounts: counts,
       clock,
@@ -285,16 +285,6 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     receiveWaitMsMax: 0,
   };
 }
-
-/** Tests of consumers use the real store. */
-const NO_CONSUMERS: ConsumerStore = {
-  put: () => assert.fail('this store has no consumers'),
-  remove: () => assert.fail('this store has no consumers'),
-};
-const NO_PUSH: PushManagement = {
-  allowsTarget: () => 'There is no dispatcher.',
-  onConsumersChanged: () => {},
-};
 
 /** Management never touches messages. */
 const NO_BROKER = new Proxy({} as Broker, {

@@ -18,8 +18,8 @@ import { authorizeFor, authorizeForwarding } from './rights.ts';
 
 /**
  * Creates the entity or rule of the path or, only with `If-Match`, replaces it (semantics G1, #136). The body is ATOM
- * or JSON, as its Content-Type says (semantics G25). A consumer is created or replaced, from JSON (semantics J5). Throws
- * as `authorize`, and as `Management`, its rules and its consumers.
+ * or JSON, as its Content-Type says (semantics G25). A consumer is created or replaced, from JSON (semantics J5).
+ * Throws as `authorize`, and as `Management`, its rules and its consumers.
  */
 export async function putResource(
   dependencies: ManageDependencies,

@@ -1,8 +1,8 @@
 const MANAGE = { function: 'manage', rights: ['Manage'], kind: 'management' } as const;
 
 /**
- * The operations of the management API (semantics G1) as rows of the route table. Here `{entity}` is a queue, a topic or
- * a subscription, without a dead-letter suffix except in front of `consumers`. This file imports nothing.
+ * The operations of the management API (semantics G1) as rows of the route table. Here `{entity}` is a queue, a topic
+ * or a subscription, without a dead-letter suffix except in front of `consumers`. This file imports nothing.
  */
 export const MANAGEMENT_ROUTES = [
   {

@@ -35,7 +35,7 @@ const ID_BYTES = 6;
 
 /**
  * The operations on consumers (semantics J1). `path` is that of a queue, a subscription or one of their dead-letter
- * queues. All methods throw MessagingEntityNotFound for an entity that does not exist, and InvalidOperation for a topic.
+ * queues. All methods throw MessagingEntityNotFound for an entity that does not exist, InvalidOperation for a topic.
  */
 export class ConsumerManagement {
   readonly #dependencies: ManagementDependencies;
@@ -97,7 +97,10 @@ export class ConsumerManagement {
     return put;
   }
 
-  /** Throws MessagingEntityNotFound, also for a consumer that does not exist, PreconditionFailed, ConflictInProgress. */
+  /**
+   * Deletes a consumer; its messages stay. Throws MessagingEntityNotFound, also for a consumer that does not exist,
+   * PreconditionFailed, ConflictInProgress.
+   */
   async remove(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
     requireChildName(name);
     const { at, entity: found } = await this.#find(path);

@@ -16,7 +16,7 @@ import type { DynamoEntityStore } from './entity-store.ts';
 /** Tries to change a consumer whose entity or consumers others change at the same time. */
 const TRIES_MAX = 10;
 
-/** Consumers in DynamoDB: members of a map in the document of their entity. Each change costs a write of the document. */
+/** Consumers in DynamoDB: members of a map in the document of their entity. A change writes the whole document. */
 export class DynamoConsumerStore implements ConsumerStore {
   readonly #entities: DynamoEntityStore;
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LAMBDA, listeningPush, namesIn, putConsumer } from '../../support/consumers.ts';
+import { copyEntity } from '../../support/copied-entities.ts';
 import { getJson, type Json, putJson, sentenceOf } from '../../support/json-management.ts';
-import { startBroker } from '../../support/start-broker.ts';
+import { engineClient, startBroker, TABLES } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createTopic, putSubscription, subscription } from '../../support/topic-entities.ts';
 
@@ -169,4 +170,25 @@ test('a new queue or topic cannot have a name at which consumers are', async (t)
   expectStatus(await putConsumer(broker, `${path}/consumers/consumers`), 201);
   expectStatus(await broker.request('GET', path), 200);
   expectStatus(await broker.request('DELETE', path), 200);
+});
+
+test('a queue that got the name of a consumer before keeps its address, while nothing is in front of it', async (t) => {
+  const broker = await start(t);
+  const client = engineClient();
+  t.after(() => client.destroy());
+  const names = ['a/consumers/b', 'q/consumers/b', 'c/consumers'];
+  await copyEntity(client, broker.namespace, 'q', names, TABLES);
+  const update = { 'If-Match': '*' };
+  const settings = { kind: 'queue', maxDeliveryCount: 3 };
+  expectStatus(await putJson(broker, 'a/consumers/b', settings, update), 200);
+  assert.equal((await getJson(broker, 'a/consumers/b'))['maxDeliveryCount'], 3);
+  assert.equal((await getJson(broker, 'c/consumers'))['kind'], 'queue');
+  expectStatus(await broker.send('a/consumers/b', 'm'), 201);
+  expectStatus(await putConsumer(broker, 'a/consumers/b/consumers/b'), 201);
+  expectStatus(await broker.request('DELETE', 'a/consumers/b'), 200);
+  expectStatus(await broker.request('GET', 'a/consumers/b'), 404);
+  // Here a consumer is meant.
+  expectStatus(await broker.request('GET', 'q/consumers/b'), 404);
+  expectStatus(await putConsumer(broker, 'q/consumers/b'), 201);
+  assert.equal((await getJson(broker, 'q/consumers/b'))['target'], LAMBDA);
 });

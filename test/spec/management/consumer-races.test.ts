@@ -145,3 +145,18 @@ test('a change of a consumer whose answer is lost succeeds if a lookup finds tha
   expectStatus(await broker.request('DELETE', 'q/consumers/c'), 200);
   assert.deepEqual(await getJson(broker, 'q/consumers'), { consumers: [] });
 });
+
+test('an update whose answer is lost succeeds, although a consumer was put since', async (t) => {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const here = await startBroker(t, { client: pauses.client, push: listeningPush() });
+  const there = await startBroker(t, { beside: here, push: listeningPush() });
+  expectStatus(await here.createQueue('q'), 201);
+  const pause = pauses.pauseNextAnswer(isTransaction);
+  const updating = here.updateQueue('q', { LockDuration: 'PT10S' });
+  await pause.reached;
+  expectStatus(await putConsumer(there, 'q/consumers/c'), 201);
+  pause.goOnWithoutAnswer();
+  expectStatus(await updating, 200);
+  assert.deepEqual(namesIn(await getJson(here, 'q/consumers')), ['c']);
+});
