@@ -45,7 +45,7 @@ export interface Composition {
 export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Composition {
   const composed = composeDependencies(settings, serving, watchHeaders);
   const dependencies = httpDependencies(composed, settings);
-  const management = composeManagement(dependencies, settings.tier);
+  const management = composeManagement(dependencies, settings.tier, settings.push);
   const sweep = sweepOf(dependencies);
   const app = combineRoutes(
     dependencies,

@@ -23,7 +23,7 @@ export function composeDeclarations(settings: DeclarationSettings): ComposedDecl
   const dependencies = composeDependencies({ ...settings, rootKey: '' });
   const { documents, namespace, random, background } = dependencies;
   return {
-    management: composeManagement(dependencies, settings.tier),
+    management: composeManagement(dependencies, settings.tier, settings.push),
     declarations: new DynamoDeclarationStore(documents, namespace, random),
     settled: () => background.settled(),
   };

@@ -8,6 +8,7 @@ import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
 import { type ConsumerWakes, NO_WAKES } from '../broker/ports/consumer-wakes.ts';
+import type { PushManagement } from '../broker/ports/management.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -64,6 +65,8 @@ export interface NamespaceSettings {
   readonly namespace: string;
   /** Limits the settings of entities; default: Standard. */
   readonly tier?: Tier;
+  /** Which consumers management accepts, and who hears of them; absent = the namespace has no dispatcher. */
+  readonly push?: PushManagement;
   readonly clock: Clock;
   /** The clock by which tokens expire, for namespaces whose `clock` users move; default: `clock`. */
   readonly tokenClock?: Clock;

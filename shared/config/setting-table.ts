@@ -70,6 +70,16 @@ export const SETTINGS: Readonly<Record<EntityKind, SettingTable>> = {
   },
 };
 
+/** The settings of a consumer, as configurations and JSON name them. */
+export const CONSUMER_SETTINGS: SettingTable = {
+  ...same('text', 'target'),
+  ...same('wholeNumber', 'maxBatch'),
+  batchWindow: { field: 'batchWindowMs', form: 'duration' },
+  ...same('wholeNumber', 'maxConcurrency', 'maxPerSecond'),
+  timeout: { field: 'timeoutMs', form: 'duration' },
+  ...same('boolean', 'enabled'),
+};
+
 const ALWAYS_INGRESS = [
   'defaultMessageTimeToLive',
   'duplicateDetectionHistoryTimeWindow',

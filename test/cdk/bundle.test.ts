@@ -21,7 +21,7 @@ const BUNDLE_BYTES_MAX = {
   send: 761_000,
   receive: 774_000,
   settle: 743_000,
-  manage: 1_011_000,
+  manage: 1_026_000,
   sweep: 700_000,
   declare: 900_000,
 } as const satisfies Record<FunctionName, number>;

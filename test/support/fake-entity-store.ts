@@ -22,6 +22,7 @@ import type {
 } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
+import { ANY_PUSH, FakeConsumerStore } from './fake-consumer-store.ts';
 
 /** Keeps entities in memory. Implements the whole port, so that management is testable without a database. */
 export class FakeEntityStore implements EntityStore {
@@ -243,6 +244,7 @@ function alreadyExists(name: string): BrokerError {
 export function fakeManageDependencies(root: { readonly keyName: string; readonly key: string }) {
   const entities = new FakeEntityStore();
   const rules = new FakeRuleStore(entities);
+  const consumers = new FakeConsumerStore(entities.byKey);
   const counts = new FakeCounts(entities, rules);
   const clock = { now: () => Date.now() };
   const random = { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
@@ -257,6 +259,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
   return {
     entities,
     rules,
+    consumers,
+    ...ANY_PUSH,
     counts,
     clock,
     tokenClock: clock,
@@ -264,6 +268,8 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     management: new Management({
       entities,
       rules,
+      consumers,
+      ...ANY_PUSH,
       counts,
       quotaCounts: counts,
       clock,

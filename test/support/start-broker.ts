@@ -54,6 +54,8 @@ export interface StartOptions {
   readonly limits?: StorageLimits;
   /** The memory limit for all peers. Default: a part of the heap. */
   readonly memoryBytes?: number;
+  /** What the dispatcher says to management. Default: the namespace has no dispatcher. */
+  readonly push?: ComposeSettings['push'];
   /** The source of the root keys. Default: `ROOT_KEY` alone. */
   readonly rootKey?: RootKeySource;
 }
@@ -150,7 +152,7 @@ function startProcess(
   options: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): Composition {
-  const { tier = 'Standard', compression, memoryBytes, tokenClock, limits } = options;
+  const { tier = 'Standard', compression, memoryBytes, tokenClock, limits, push } = options;
   const whole: ComposeSettings = {
     ...settings,
     client: options.client ?? sharedClient(),
@@ -161,6 +163,7 @@ function startProcess(
     ...(compression && { compression }),
     ...(tokenClock && { tokenClock }),
     ...(limits && { limits }),
+    ...(push && { push }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
   const composition = isFunction()

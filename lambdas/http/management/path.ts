@@ -2,7 +2,10 @@ import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { trimSlashes } from '../../../shared/domain/entities/entity-path.ts';
 import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
 
-/** The resource that a path of the management API names (semantics N2, #145). */
+/**
+ * The resource that a path of the management API names (semantics N2, #145). `of` = the queue or dead-letter queue of a
+ * consumer; `path` = the whole path.
+ */
 export type ManagePath =
   | { readonly kind: 'discovery' }
   | { readonly kind: 'namespace' }
@@ -12,9 +15,14 @@ export type ManagePath =
   | { readonly kind: 'subscriptions'; readonly topic: string }
   | { readonly kind: 'rules'; readonly subscription: string }
   | { readonly kind: 'rule'; readonly subscription: string; readonly name: string }
+  | { readonly kind: 'consumers'; readonly of: string; readonly path: string }
+  | { readonly kind: 'consumer'; readonly of: string; readonly name: string; readonly path: string }
   | { readonly kind: 'entity'; readonly path: string };
 
 const RULE = /^(.+\/subscriptions\/[^/]+)\/rules(?:\/([^/]+))?$/i;
+/** `…/subscriptions/consumers` is a subscription of that name, `…/consumers/consumers` a consumer of that name. */
+const CONSUMER = /^(.+)(?<!\/subscriptions)\/consumers\/([^/]+)$/i;
+const CONSUMERS = /^(.+)(?<!\/subscriptions)\/consumers$/i;
 const SUBSCRIPTIONS = /^(.+)\/subscriptions$/i;
 
 /**
@@ -42,6 +50,10 @@ export function parseManagePath(pathname: string): ManagePath {
     requireRuleName(rule);
     return { kind: 'rule', subscription, name: rule };
   }
+  const [, of, name] = CONSUMER.exec(path) ?? [];
+  if (of !== undefined && name !== undefined) return { kind: 'consumer', of, name, path };
+  const consumed = CONSUMERS.exec(path)?.[1];
+  if (consumed !== undefined) return { kind: 'consumers', of: consumed, path };
   const topic = SUBSCRIPTIONS.exec(path)?.[1];
   return topic === undefined ? { kind: 'entity', path } : { kind: 'subscriptions', topic };
 }

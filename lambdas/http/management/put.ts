@@ -9,6 +9,7 @@ import { readRule as readAtomRule } from '../atom/read-rule.ts';
 import { readQueue, readSubscription, readTopic } from '../atom/read-settings.ts';
 import { readEntity } from '../json/read-entity.ts';
 import { readRule } from '../json/read-rule.ts';
+import { onConsumers, putConsumer } from './consumers.ts';
 import { answerTo, type ManageDependencies, notAnEntity, reportOf } from './dependencies.ts';
 import { hasJsonBody } from './media-types.ts';
 import { type ManagePath, parseManagePath } from './path.ts';
@@ -17,7 +18,8 @@ import { authorizeFor, authorizeForwarding } from './rights.ts';
 
 /**
  * Creates the entity or rule of the path or, only with `If-Match`, replaces it (semantics G1, #136). The body is ATOM
- * or JSON, as its Content-Type says (semantics G25). Throws as `authorize`, and as `Management` and its rules.
+ * or JSON, as its Content-Type says (semantics G25). A consumer is created or replaced, from JSON (semantics J5).
+ * Throws as `authorize`, and as `Management`, its rules and its consumers.
  */
 export async function putResource(
   dependencies: ManageDependencies,
@@ -27,6 +29,11 @@ export async function putResource(
   switch (target.kind) {
     case 'rule':
       return await putRule(dependencies, request, target);
+    case 'consumer':
+      return await onConsumers('putConsumer', dependencies, request, target, {
+        asConsumers: () => putConsumer(dependencies, request, target),
+        asEntity: (path) => putEntity(dependencies, request, path),
+      });
     case 'entity':
       return await putEntity(dependencies, request, target.path);
     default:

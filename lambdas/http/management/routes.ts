@@ -6,6 +6,7 @@ import { AtomAnswer } from '../atom/answer.ts';
 import { errorHandler } from '../routing/error-response.ts';
 import type { RouteName } from '../routing/route-table.ts';
 import type { ListOptions } from './answer.ts';
+import { getConsumer, listConsumers, onConsumers } from './consumers.ts';
 import { answerTo, type ManageDependencies, notAnEntity, reportOf } from './dependencies.ts';
 import { listEverything } from './everything.ts';
 import { parseManagePath } from './path.ts';
@@ -49,13 +50,33 @@ async function getResource(dependencies: ManageDependencies, request: Request): 
       return listEntities(dependencies, request, subscriptionsOf(parseEntityPath(target.topic)));
     case 'rules':
       return listRules(dependencies, request, target.subscription);
+    case 'consumers':
+      return onConsumers('listConsumers', dependencies, request, target, {
+        asConsumers: () => listConsumers(dependencies, target),
+        asEntity: (path) => getEntity(dependencies, request, path),
+      });
+    case 'consumer':
+      return onConsumers('getConsumer', dependencies, request, target, {
+        asConsumers: () => getConsumer(dependencies, target),
+        asEntity: (path) => getEntity(dependencies, request, path),
+      });
     case 'rule':
       await authorizeFor('getRule', dependencies, request, parseEntityPath(target.subscription));
       return answer.rule(await management.rules.get(target.subscription, target.name));
     case 'entity':
-      await authorizeFor('getEntity', dependencies, request, parseEntityPath(target.path));
-      return answer.entity(await reportOf(management, await management.get(target.path)));
+      return getEntity(dependencies, request, target.path);
   }
+}
+
+async function getEntity(
+  dependencies: ManageDependencies,
+  request: Request,
+  path: string,
+): Promise<Response> {
+  const { management } = dependencies;
+  await authorizeFor('getEntity', dependencies, request, parseEntityPath(path));
+  const report = await reportOf(management, await management.get(path));
+  return answerTo(dependencies, request).entity(report);
 }
 
 async function deleteResource(
@@ -70,9 +91,14 @@ async function deleteResource(
       await authorizeFor('deleteRule', dependencies, request, parseEntityPath(target.subscription));
       await management.rules.delete(target.subscription, target.name, ifMatch);
       break;
+    case 'consumer':
+      await onConsumers('deleteConsumer', dependencies, request, target, {
+        asConsumers: () => management.consumers.remove(target.of, target.name, ifMatch),
+        asEntity: (path) => deleteEntity(dependencies, request, path),
+      });
+      break;
     case 'entity':
-      await authorizeFor('deleteEntity', dependencies, request, parseEntityPath(target.path));
-      await deleteEntity(management, target.path, ifMatch);
+      await deleteEntity(dependencies, request, target.path);
       break;
     default:
       throw notAnEntity(request);
@@ -82,12 +108,14 @@ async function deleteResource(
 
 /** Deletes an entity; refuses a missing one in the service's words, as recorded by its clients (semantics G4). */
 async function deleteEntity(
-  management: Management,
+  dependencies: ManageDependencies,
+  request: Request,
   path: string,
-  ifMatch: ReturnType<typeof readIfMatch>,
 ): Promise<void> {
+  await authorizeFor('deleteEntity', dependencies, request, parseEntityPath(path));
+  const { management } = dependencies;
   try {
-    await management.delete(path, ifMatch);
+    await management.delete(path, readIfMatch(request.headers));
   } catch (error) {
     if (!isEntityNotFound(error)) throw error;
     const { subscription } = parseEntityPath(path);

@@ -85,7 +85,7 @@ export const PARAMETERS = {
   entity: path(
     'entity',
     'orders',
-    'A queue, a topic or `{topic}/Subscriptions/{name}`; in operations on messages also its dead-letter queue: `orders/$deadletterqueue`. Slashes may be percent-encoded as `%2F`.',
+    'A queue, a topic or `{topic}/Subscriptions/{name}`; in operations on messages and consumers also its dead-letter queue: `orders/$deadletterqueue`. Slashes may be percent-encoded as `%2F`.',
   ),
   topic: path('topic', 'events', 'A topic. Slashes may be percent-encoded as `%2F`.'),
   subscription: path('subscription', 'billing', 'A subscription of the topic.'),
@@ -94,6 +94,7 @@ export const PARAMETERS = {
     'large',
     'A rule of the subscription. A new subscription has the rule `$Default`.',
   ),
+  consumer: path('consumer', 'worker', 'A consumer of the queue or dead-letter queue.'),
   message: path(
     'message',
     '1',
@@ -182,7 +183,7 @@ export const PARAMETERS = {
     name: 'If-Match',
     in: 'header',
     description:
-      '`*` or ETags. The operation only changes an existing entity or rule, with ETags only if it has one of these versions.',
+      '`*` or ETags. The operation only changes an existing entity, rule or consumer, with ETags only if it has one of these versions.',
     schema: { type: 'string' },
     example: '*',
   },

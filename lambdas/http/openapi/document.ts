@@ -6,6 +6,7 @@ import {
   REFUSALS,
   refusal,
 } from './components.ts';
+import { CONSUMER_OPERATIONS } from './consumers.ts';
 import { FACTS_OPERATIONS } from './exact.ts';
 import { MANAGEMENT_OPERATIONS } from './management.ts';
 import { MESSAGE_OPERATIONS, SERVICE_OPERATIONS } from './messages.ts';
@@ -50,6 +51,7 @@ const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
   ...TRANSACTION_OPERATIONS,
   ...SERVICE_OPERATIONS,
   ...MANAGEMENT_OPERATIONS,
+  ...CONSUMER_OPERATIONS,
 };
 
 const TAGS = [

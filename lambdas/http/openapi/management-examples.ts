@@ -51,7 +51,8 @@ function exampleEntry(path: string, description: EntryOptions['content']): Entry
   };
 }
 
-function exampleReport(name: string, description: EntityDescription): EntityReport {
+/** An entity of an example with its counts. */
+export function exampleReport(name: string, description: EntityDescription): EntityReport {
   const entity = {
     id: '',
     key: name.toLowerCase(),

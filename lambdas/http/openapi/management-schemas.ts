@@ -13,17 +13,18 @@ import { ref, type Schema, text } from './schema-parts.ts';
 const count = { type: 'integer', minimum: 0 } as const;
 
 /** A member of a request that may be null, which counts as absent. */
-const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] });
+export const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] });
 const allOrNull = (schemas: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> =>
   Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, orNull(schema)]));
 
-const duration = {
+/** A duration of an answer. */
+export const duration = {
   ...text,
   description: 'ISO 8601. Unlimited ones are left out; a request may also write them.',
   pattern: '^P(?!$)(\\d+Y)?(\\d+M)?(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$',
 };
 /** The other form of a duration in a request. */
-const parts = {
+export const durationParts = {
   type: 'object',
   properties: Object.fromEntries(
     ['days', 'hours', 'minutes', 'seconds', 'milliseconds'].map((name) => [
@@ -73,7 +74,7 @@ function settings(kind: EntityKind): Readonly<Record<string, Schema>> {
 function requestSettings(kind: EntityKind): Readonly<Record<string, Schema>> {
   const members = Object.entries(settings(kind)).map(([name, schema]) => [
     name,
-    orNull(schema === duration ? { anyOf: [duration, parts] } : schema),
+    orNull(schema === duration ? { anyOf: [duration, durationParts] } : schema),
   ]);
   return Object.fromEntries(members);
 }

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { CONSUMER_SCHEMAS } from './consumer-schemas.ts';
 import { MANAGEMENT_SCHEMAS } from './management-schemas.ts';
 import { deadLetterFields, OPERATOR_SCHEMAS, sequenceNumbers } from './operator-schemas.ts';
 import { boolean, id, listOf, lockEnd, ref, type Schema, strict, text } from './schema-parts.ts';
@@ -222,6 +223,7 @@ export const SCHEMAS = {
   ...OPERATOR_SCHEMAS,
   ...TRANSACTION_SCHEMAS,
   ...MANAGEMENT_SCHEMAS,
+  ...CONSUMER_SCHEMAS,
   Health: {
     type: 'object',
     properties: { status: { const: 'healthy' }, message: text },

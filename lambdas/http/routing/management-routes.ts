@@ -1,8 +1,8 @@
 const MANAGE = { function: 'manage', rights: ['Manage'], kind: 'management' } as const;
 
 /**
- * The operations of the ATOM management API (semantics G1) as rows of the route table. Here `{entity}` is a
- * queue, a topic or a subscription, without a dead-letter suffix. This file imports nothing.
+ * The operations of the management API (semantics G1) as rows of the route table. Here `{entity}` is a queue, a topic
+ * or a subscription, without a dead-letter suffix except in front of `consumers`. This file imports nothing.
  */
 export const MANAGEMENT_ROUTES = [
   {
@@ -55,6 +55,34 @@ export const MANAGEMENT_ROUTES = [
     path: '/{topic}/Subscriptions/{subscription}/Rules/{rule}',
     ...MANAGE,
     summary: 'Deletes a rule.',
+  },
+  {
+    name: 'getConsumer',
+    method: 'GET',
+    path: '/{entity}/consumers/{consumer}',
+    ...MANAGE,
+    summary: 'Returns a consumer: where messages are pushed to, and how, in JSON.',
+  },
+  {
+    name: 'putConsumer',
+    method: 'PUT',
+    path: '/{entity}/consumers/{consumer}',
+    ...MANAGE,
+    summary: 'Creates a consumer, or replaces its settings, in JSON.',
+  },
+  {
+    name: 'deleteConsumer',
+    method: 'DELETE',
+    path: '/{entity}/consumers/{consumer}',
+    ...MANAGE,
+    summary: 'Deletes a consumer: its messages stay in the queue.',
+  },
+  {
+    name: 'listConsumers',
+    method: 'GET',
+    path: '/{entity}/consumers',
+    ...MANAGE,
+    summary: 'Lists the consumers of a queue, subscription or dead-letter queue, in JSON.',
   },
   {
     name: 'listSubscriptions',

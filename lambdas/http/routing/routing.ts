@@ -174,6 +174,8 @@ function methodsOfOthers(path: string): readonly string[] {
 function pathPattern(template: string): RegExp {
   const source = template
     .replaceAll(/[$.]/g, '\\$&')
+    // `…/subscriptions/consumers` is a subscription of that name.
+    .replace('/consumers', '(?<!/subscriptions)/consumers')
     .replaceAll(/\{(?:entity|topic)\}/g, '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${source}$`, 'i');

@@ -1,4 +1,5 @@
 import { BrokerError } from '../../domain/broker-error.ts';
+import type { Consumer } from '../../domain/consumers/consumer.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { shortened } from '../../domain/fault-words.ts';
 import type { StoredRule } from '../ports/management.ts';
@@ -17,6 +18,11 @@ export function entityTag(entity: Entity): string {
 /** The version of a rule. It differs after every change, and after delete and create. */
 export function ruleTag({ rule, version }: StoredRule): string {
   return `${rule.createdAt}.${version}`;
+}
+
+/** The version of a consumer. It differs after every change, and after delete and create. */
+export function consumerTag({ id, version }: Consumer): string {
+  return `${id}.${version}`;
 }
 
 /** Throws PreconditionFailed if the version does not match (semantics G2). */

@@ -1,4 +1,5 @@
 import { alreadyExists, argumentError, entityNotFound } from '../../domain/broker-error.ts';
+import { requireNoneConsumed } from '../../domain/consumers/consumer-refusals.ts';
 import type {
   EntityDescription,
   SubscriptionDescription,
@@ -23,6 +24,7 @@ import type {
   RuntimeCounts,
   StoredRule,
 } from '../ports/management.ts';
+import { ConsumerManagement } from './consumers.ts';
 import { describeEntity, type EntitySettings } from './describe-entity.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
 import { createWithin, QUOTAS, quotasOf } from './quotas.ts';
@@ -55,11 +57,14 @@ export type ListSubject =
 export class Management {
   /** The operations on rules of subscriptions. */
   readonly rules: RuleManagement;
+  /** The operations on consumers of queues, subscriptions and their dead-letter queues. */
+  readonly consumers: ConsumerManagement;
   readonly #dependencies: ManagementDependencies;
 
   constructor(dependencies: ManagementDependencies) {
     this.#dependencies = dependencies;
     this.rules = new RuleManagement(dependencies);
+    this.consumers = new ConsumerManagement(dependencies);
   }
 
   /** The tier of the namespace. */
@@ -92,7 +97,7 @@ export class Management {
 
   /**
    * Replaces the settings of an existing entity (semantics #135); a setting that is left out takes its default again.
-   * Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress.
+   * Throws ArgumentError, InvalidOperation, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress.
    */
   async update(path: string, settings: EntitySettings, ifMatch: IfMatch): Promise<Entity> {
     const at = managedPath(path, settings.kind);
@@ -100,9 +105,11 @@ export class Management {
     requireMatch(ifMatch, entityTag(current));
     const description = this.describe(settings, current.description);
     await this.#requireForwarding(at, description, current.description);
-    const { entities, clock, beginForwarding } = this.#dependencies;
+    if (description.kind !== 'topic') requireNoneConsumed(current, description.forwardTo);
+    const { entities, clock, beginForwarding, onConsumersChanged } = this.#dependencies;
     const updated = await entities.update(current, description, clock.now());
     await beginForwarding(updated);
+    await onConsumersChanged(updated);
     return updated;
   }
 

@@ -1,8 +1,10 @@
 import type { Clock, RandomSource } from '../../domain/clock.ts';
+import type { Consumer } from '../../domain/consumers/consumer.ts';
 import type { SubscriptionDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { TieredNamespace } from '../../domain/entities/tier.ts';
 import type { Rule } from '../../filters/rule.ts';
+import type { ConsumerStore } from './consumers.ts';
 import type { EntityStore, Page } from './entities.ts';
 
 /** A rule as a client sends it. */
@@ -129,10 +131,38 @@ export interface MessageCounts {
   readonly accessedAt?: number;
 }
 
+/** What the dispatcher, which pushes messages to the targets of consumers, has to do with management. */
+export interface PushManagement {
+  /**
+   * The sentence about why a consumer may not have a target; undefined = it may. `current` = the consumer that gets it;
+   * undefined = a new one. Not asked of a target that the consumer has already.
+   */
+  readonly allowsTarget: (
+    target: string,
+    entity: Entity,
+    current: Consumer | undefined,
+  ) => string | undefined;
+  /** Hears of a queue or subscription whose consumers, or whose settings beside them, have changed. Never throws. */
+  readonly onConsumersChanged: (entity: Entity) => void | Promise<void>;
+  /** What the dispatcher does for a consumer; undefined = not known. Absent = it does not say. Never throws. */
+  readonly stateOf?: (entity: Entity, consumer: Consumer) => Promise<ConsumerState | undefined>;
+}
+
+/** What the dispatcher does for a consumer. */
+export interface ConsumerState {
+  /** Whether it calls the target, or waits for messages to do so. */
+  readonly isRunning: boolean;
+  /** Why the last call failed; absent after one that did not. */
+  readonly lastError?: string;
+  /** When it calls the target again after failures, epoch ms. */
+  readonly retryAt?: number;
+}
+
 /** The dependencies of management. */
-export interface ManagementDependencies {
+export interface ManagementDependencies extends PushManagement {
   readonly entities: EntityStore;
   readonly rules: RuleStore;
+  readonly consumers: ConsumerStore;
   readonly counts: EntityCounts;
   readonly quotaCounts: QuotaCounts;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import { argumentError } from '../broker-error.ts';
  */
 
 /** Segments of the API's own paths: a queue `orders/messages` could not be addressed. */
-const RESERVED_SEGMENT = /\/(messages|sessions|subscriptions)(\/|$)/i;
+const RESERVED_SEGMENT = /\/(messages|sessions|subscriptions|consumers)(\/|$)/i;
 /** URL parsers resolve these segments: `a/../b` becomes `b`. */
 const DOT_SEGMENT = /(?:^|\/)(\.\.?)(?:\/|$)/;
 /** The only address of the service itself that an entity could have; the others begin with `$`. */

@@ -93,12 +93,13 @@ export function replacementOf(
   };
 }
 
-/** Whether that write took effect. */
+/** Whether that write took effect. It leaves the consumers alone, which others may change at the same time. */
 export function isReplaced(stored: Entity | undefined, changed: Entity): boolean {
-  if (stored === undefined) return false;
-  const { accessedAt: _, ...isThere } = stored;
-  const { accessedAt: __, ...expected } = changed;
-  return isSame(isThere, expected);
+  return stored !== undefined && isSame(replacedPart(stored), replacedPart(changed));
+}
+
+function replacedPart({ accessedAt: _, consumers: __, ...entity }: Entity): object {
+  return entity;
 }
 
 /** The entity in a document. */

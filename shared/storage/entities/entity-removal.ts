@@ -81,16 +81,16 @@ export interface Tombstone {
   readonly generation?: number;
 }
 
-/** The write that stores a tombstone. */
+/** The write that stores a tombstone, without the consumers of the entity, which nobody needs any more. */
 export function tombstonePut(
   table: string,
   namespace: string,
-  { name, ...tombstone }: Tombstone,
+  { name, entity: { consumers: _, ...entity }, ...tombstone }: Tombstone,
 ): DocumentWrite {
   return {
     Put: {
       TableName: table,
-      Item: { pk: tombstonesCollection(namespace), sk: name, ...tombstone },
+      Item: { pk: tombstonesCollection(namespace), sk: name, ...tombstone, entity },
     },
   };
 }

@@ -10,6 +10,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
 import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
 import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
 import { splitSubscriptionKey, subscriptionsOf, topLevelKey } from '../schema/entity-keys.ts';
+import type { DocumentPlace } from './consumer-writes.ts';
 import { changedMeanwhile, EntityChanges } from './entity-changes.ts';
 import {
   fromDocument,
@@ -91,6 +92,12 @@ export class DynamoEntityStore implements EntityStore {
   async #readAt(key: ItemKey): Promise<Entity | undefined> {
     const document = await this.#dependencies.table.get(key);
     return document && fromDocument(document);
+  }
+
+  /** Where an entity's document is; undefined if its topic does not exist. */
+  async placeOf(key: string): Promise<DocumentPlace | undefined> {
+    const location = await this.#locate(key);
+    return location && { TableName: this.#dependencies.table.name, Key: location.key };
   }
 
   /** The key of an entity's document; undefined if its topic does not exist. */

@@ -68,7 +68,7 @@ function* requestsOn(entities: readonly PathOfEntity[]) {
 function isAllowed(
   right: Right,
   entity: PathOfEntity,
-  { name, kind, rights, path }: Route,
+  { name, method, kind, rights, path }: Route,
   on: PathOfEntity & { readonly suffix: string },
 ): boolean {
   // What is about all entities, and what changes settings, which include forwarding anywhere.
@@ -76,6 +76,8 @@ function isAllowed(
   const isOfTopic = entity.kind === 'topic' && on.path.startsWith('events/subscriptions/');
   const isItself = on.path === entity.path;
   if (!isItself && !isOfTopic) return false;
+  // A consumer calls functions. What lies below the subscriptions of a topic may be read and deleted with them.
+  if (path.includes('/consumers')) return isOfTopic && right === 'Manage' && method !== 'PUT';
   if (name === 'listSubscriptions') return right === 'Manage' && on.kind === 'topic';
   // Whoever manages a topic may get everything of its subscriptions, also where the service refuses it.
   if (name === 'senderFacts' && isOfTopic) return right === 'Manage';

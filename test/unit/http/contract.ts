@@ -131,6 +131,13 @@ export async function startWithAll({ path, method }: Described) {
   if (path.includes('{rule}') && method !== 'PUT') {
     await call('PUT', rule, { body: String(exampleOf('putRule', 'example')) });
   }
+  if (path.includes('{consumer}') && method !== 'PUT') {
+    const body = JSON.stringify(exampleOf('putConsumer', 'example'));
+    await call('PUT', 'orders/consumers/worker', {
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+  }
   for (const messageId of ['m-1', 'm-2']) {
     dependencies.broker.put(entityOf(path), {
       message: { messageId, body: new TextEncoder().encode('{}'), properties: {} },

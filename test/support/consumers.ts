@@ -1,0 +1,36 @@
+import type { PushManagement } from '../../shared/broker/ports/management.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { type Json, putJson } from './json-management.ts';
+import type { TestBroker } from './test-broker.ts';
+
+/** Consumers over HTTP. */
+
+export const LAMBDA = 'arn:aws:lambda:eu-west-1:123456789012:function:worker';
+
+/** A dispatcher that allows every target, and keeps the entities that it hears of. */
+export function listeningPush(): PushManagement & { readonly heard: Entity[] } {
+  const heard: Entity[] = [];
+  return {
+    heard,
+    allowsTarget: () => undefined,
+    onConsumersChanged: (entity) => {
+      heard.push(entity);
+    },
+  };
+}
+
+/** Puts a consumer of a queue. */
+export async function putConsumer(
+  broker: TestBroker,
+  path: string,
+  settings: Json = {},
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return await putJson(broker, path, { target: LAMBDA, ...settings }, headers);
+}
+
+/** The names of the consumers in a list. */
+export function namesIn(list: Json): readonly unknown[] {
+  const { consumers } = list as { readonly consumers: readonly Json[] };
+  return consumers.map(({ name }) => name);
+}
