@@ -75,9 +75,11 @@ async function invoke(
     InvocationType: 'RequestResponse',
     Payload: event,
   });
-  const { FunctionError, Payload = new Uint8Array() } = await client.send(command, { abortSignal });
-  if (FunctionError === undefined) return { kind: 'answer', bytes: Payload };
-  return { kind: 'failed', error: errorOf(Payload) };
+  const { FunctionError, Payload } = await client.send(command, { abortSignal });
+  // The SDK has null for an empty answer, whatever its types say.
+  const bytes = Payload ?? new Uint8Array();
+  if (FunctionError === undefined) return { kind: 'answer', bytes };
+  return { kind: 'failed', error: errorOf(bytes) };
 }
 
 function timedOut({ timeoutMs }: Batch['consumer']): RawReply {
