@@ -49,9 +49,24 @@ const MODULES: readonly Module[] = [
     may: /^shared\/(domain|filters|broker)\//,
     packages: /^node:util$/,
   },
+  // Decides who is called when, by ports of its own.
+  { files: /^shared\/push\//, may: /^shared\/(domain|broker)\// },
   // Chooses the implementations, so it knows them all.
   { files: /^shared\/app\//, may: /^shared\//, packages: new RegExp(`^(node:|${SDK})`) },
   { files: /^lambdas\/http\/compose\.ts$/, may: /^(shared|lambdas\/http)\//, packages: /^hono/ },
+  // What a target gets and what it answers: pure, in the words of the HTTP interface.
+  {
+    files: /^lambdas\/push\/(event|answer)\//,
+    may: /^shared\/(domain\/|filters\/evaluation\/decimal\.ts$)|^lambdas\/http\/format\//,
+    mayType: /^shared\/push\/ports\.ts$/,
+    packages: /^node:crypto$/,
+  },
+  {
+    files: /^lambdas\/push\/targets\//,
+    may: /^lambdas\/push\/(event|answer)\/|^shared\/domain\//,
+    mayType: /^shared\/push\/ports\.ts$/,
+    packages: /^@aws-sdk\/client-lambda$/,
+  },
   // The HTTP interface has a format in which messages are encoded as over AMQP.
   {
     files: /^lambdas\//,
@@ -110,7 +125,7 @@ const MODULES: readonly Module[] = [
   // `--version` prints the version of the package.
   {
     files: /^local\//,
-    may: /^(shared|amqp|server|proxy|connect|client|lambdas\/http)\/|^package\.json$/,
+    may: /^(shared|amqp|server|proxy|connect|client|lambdas\/(http|push))\/|^package\.json$/,
     packages: /./,
   },
   // In the package it stands for cdk/constructs/function-code.ts, so it must not know the bundler.

@@ -98,13 +98,21 @@ function printMessage(stored: ReceivedMessage, options: PrintOptions): string {
   return `{${members.join(',')}}`;
 }
 
-/** The members of a body: in base64 where it is not UTF-8, or its text would be too long for a response. */
 function printBody(message: Message): readonly string[] {
+  const { text, isBase64 } = printableBody(message);
+  return isBase64
+    ? [`"Body":"${text}"`, '"BodyEncoding":"base64"']
+    : [`"Body":${JSON.stringify(text)}`];
+}
+
+/** A body as text: in base64 where it is not UTF-8, or its text would be too long for a response. */
+export function printableBody(message: Message): {
+  readonly text: string;
+  readonly isBase64: boolean;
+} {
   const { body } = message;
-  if (isUtf8(body) && !printsAsBase64(message)) {
-    // `toString` keeps a byte order mark, which a TextDecoder drops by default.
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-    return [`"Body":${JSON.stringify(text)}`];
-  }
-  return [`"Body":"${base64(body)}"`, '"BodyEncoding":"base64"'];
+  if (!isUtf8(body) || printsAsBase64(message)) return { text: base64(body), isBase64: true };
+  // `toString` keeps a byte order mark, which a TextDecoder drops by default.
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  return { text, isBase64: false };
 }

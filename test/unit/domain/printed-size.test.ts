@@ -12,71 +12,12 @@ import {
   printedSizeBound,
 } from '../../../shared/domain/messages/printed-size.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
-import { properties, wholeText } from '../../support/message-arbitraries.ts';
+import { anyMessage, lockedMessage } from '../../support/locked-arbitraries.ts';
+import { properties } from '../../support/message-arbitraries.ts';
 
 const KB = 1024;
 /** Bytes that the store counts in addition to each message. */
 const OVERHEAD_BYTES = 64;
-
-const anyText = fc.oneof(wholeText, fc.string({ unit: 'grapheme', maxLength: 200 }));
-/** Any UTF-16 text, since an action of a rule may cut a surrogate pair. */
-const unevenText = fc.oneof(anyText, fc.constantFrom('\ud800', 'a\udc00b', '\ud83d\ude00\ud83d'));
-const anyBody = fc.oneof(
-  fc.uint8Array({ maxLength: 300 }),
-  anyText.map((text) => new TextEncoder().encode(text)),
-  fc
-    .string({ unit: fc.constantFrom('"', '\\', '\0', '\n', 'x', '\x7f'), maxLength: 300 })
-    .map((text) => new TextEncoder().encode(text)),
-);
-const instant = fc.integer({ min: -8.64e15, max: 8.64e15 });
-
-const message: fc.Arbitrary<Message> = fc.record(
-  {
-    body: anyBody,
-    messageId: unevenText,
-    properties,
-    contentType: unevenText,
-    correlationId: unevenText,
-    deadLetterSource: unevenText,
-    enqueuedSequenceNumber: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
-    forcePersistence: fc.boolean(),
-    label: unevenText,
-    partitionKey: unevenText,
-    replyTo: unevenText,
-    replyToSessionId: unevenText,
-    scheduledEnqueueAt: instant,
-    sessionId: unevenText,
-    timeToLiveMs: fc.double({ min: 0, noNaN: true }),
-    to: unevenText,
-    viaPartitionKey: unevenText,
-  },
-  { requiredKeys: ['body', 'messageId', 'properties'] },
-);
-
-const stored: fc.Arbitrary<LockedMessage> = fc.record(
-  {
-    message,
-    sequenceNumber: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
-    enqueuedAt: instant,
-    failedDeliveries: fc.integer({ min: 0, max: LIMITS.maxDeliveryCountMax }),
-    state: fc.constantFrom('Active', 'Deferred', 'Scheduled'),
-    expiresAt: instant,
-    timeToLiveMs: fc.double({ min: 0, noNaN: true }),
-    lockToken: fc.uuid(),
-    lockedUntil: instant,
-  },
-  {
-    requiredKeys: [
-      'message',
-      'sequenceNumber',
-      'enqueuedAt',
-      'failedDeliveries',
-      'state',
-      'lockToken',
-      'lockedUntil',
-    ],
-  },
-);
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -99,7 +40,7 @@ function locked(body: Uint8Array, more: Partial<Message> = {}): LockedMessage {
 
 test('no message prints longer than its bound', () => {
   fc.assert(
-    fc.property(stored, (one) => {
+    fc.property(lockedMessage, (one) => {
       const bound = printedSize(one.message);
       assert.ok(printed(one) <= bound, `${printed(one)} > ${bound}`);
     }),
@@ -109,7 +50,7 @@ test('no message prints longer than its bound', () => {
 
 test('no message prints longer than the bound that follows from its size alone', () => {
   fc.assert(
-    fc.property(stored, (one) => {
+    fc.property(lockedMessage, (one) => {
       const bound = printedSizeBound(messageSize(one.message) + OVERHEAD_BYTES, 1);
       // The dead-letter source of a message is not part of its size.
       const { deadLetterSource: _, ...sized } = one.message;
@@ -154,7 +95,7 @@ for (const [what, alphabet] of [
 
 test('properties that are added to a message add no more than their bound', () => {
   fc.assert(
-    fc.property(message, properties, (before, added) => {
+    fc.property(anyMessage, properties, (before, added) => {
       const plain = locked(before.body, { properties: before.properties });
       const changed = locked(before.body, { properties: { ...before.properties, ...added } });
       assert.ok(printed(changed) - printed(plain) <= printedPropertiesSize(added));

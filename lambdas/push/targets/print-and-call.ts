@@ -1,0 +1,50 @@
+import type { Clock } from '../../../shared/domain/clock.ts';
+import type { Batch, Reply, Targets } from '../../../shared/push/ports.ts';
+import { readAnswer } from '../answer/read-answer.ts';
+import { printEvent } from '../event/print-event.ts';
+import type { EventOrigin } from '../event/record.ts';
+
+/** What a target has answered, unread, or why it has not. */
+export type RawReply =
+  | { readonly kind: 'answer'; readonly bytes: Uint8Array }
+  | Extract<Reply, { readonly error: string }>;
+
+/** Hands an event to the target of a batch. Ends in time. */
+export type SendEvent = (batch: Batch, event: string) => Promise<RawReply>;
+
+interface EventTargetOptions {
+  readonly origin: EventOrigin;
+  readonly clock: Clock;
+}
+
+/** Characters of an error that are kept. */
+const ERROR_LENGTH_MAX = 1000;
+
+/**
+ * Targets that get a batch as one event and answer with its failures. A batch whose event is too long is not sent; `cut`
+ * divides it.
+ */
+export function eventTargets({ origin, clock }: EventTargetOptions, send: SendEvent): Targets {
+  return {
+    async call(batch) {
+      try {
+        const event = printEvent(batch, { ...origin, now: clock.now() });
+        if (event === undefined) return tooLarge(batch);
+        const raw = await send(batch, event);
+        return raw.kind === 'answer' ? bounded(readAnswer(raw.bytes, batch)) : bounded(raw);
+      } catch (error) {
+        return bounded({ kind: 'failed', error: String(error) });
+      }
+    },
+  };
+}
+
+function tooLarge({ messages }: Batch): Reply {
+  const what = messages.length === 1 ? 'The message takes' : `${messages.length} messages take`;
+  return { kind: 'tooLarge', error: `${what} more bytes than the event of one call may have.` };
+}
+
+function bounded(reply: Reply): Reply {
+  if (!('error' in reply) || reply.error.length <= ERROR_LENGTH_MAX) return reply;
+  return { ...reply, error: `${reply.error.slice(0, ERROR_LENGTH_MAX)}…` };
+}
