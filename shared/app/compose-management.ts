@@ -1,6 +1,7 @@
 import { Management } from '../broker/management/management.ts';
 import type { PushManagement } from '../broker/ports/management.ts';
 import type { Tier } from '../domain/entities/tier.ts';
+import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
 import { DynamoConsumerStore } from '../storage/entities/consumer-store.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
 import { DynamoQuotaCounts } from '../storage/entities/quota-counts.ts';
@@ -28,7 +29,7 @@ export function composeManagement(
     entities,
     ...push,
     rules: new DynamoRuleStore(dependencies),
-    consumers: new DynamoConsumerStore(entities),
+    consumers: new DynamoConsumerStore(entities, new DynamoConsumerStates(documents, namespace)),
     counts: new DynamoCounts({
       table: context.table,
       entities,

@@ -38,7 +38,7 @@ export function storedWakes(
       background(async () => dueWork.add(await mainLogOf(stores, log), instant));
     },
     wakeAll: async (entity) => {
-      for (const of of consumersOf(entity)) await wakeOne(stores, start, of);
+      for (const of of enabledConsumers(entity)) await wakeOne(stores, start, of);
     },
   };
 }
@@ -52,7 +52,11 @@ async function mainLogOf({ entities }: WakingStores, log: Log): Promise<Log> {
 }
 
 /** The enabled consumers of an entity. */
-export function consumersOf({ id, key, consumers = {} }: Entity): readonly ConsumerReference[] {
+export function enabledConsumers({
+  id,
+  key,
+  consumers = {},
+}: Entity): readonly ConsumerReference[] {
   return Object.entries(consumers)
     .filter(([, { enabled }]) => enabled)
     .map(([consumer]) => ({ entityId: id, entityKey: key, consumer }));

@@ -1,7 +1,8 @@
 import type { Settlement } from '../broker/broker.ts';
 import { isTransient } from '../domain/broker-error.ts';
+import type { LockedMessage } from '../domain/messages/message.ts';
 import { pause } from '../domain/scheduler.ts';
-import type { Batch, Refused, Reply } from './ports.ts';
+import type { Batch, Refusal, Reply } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
 import { lockMsOf, pathOfConsumer, type Tenure } from './tenure.ts';
@@ -60,12 +61,8 @@ async function callInParts(
 ): Promise<Called> {
   const [first, ...others] = batch.messages;
   if (first === undefined || others.length === 0) {
-    const refused = batch.messages.map((message) => ({
-      message,
-      reason: 'MessageTooLargeForTarget',
-      description: error,
-    }));
-    await refuse(dependencies, tenure, batch, refused);
+    const why = { reason: 'MessageTooLargeForTarget', description: error };
+    await refuse(dependencies, tenure, batch, new Map(batch.messages.map((one) => [one, why])));
     return { kind: 'called' };
   }
   const half = Math.ceil(batch.messages.length / 2);
@@ -80,17 +77,31 @@ async function callInParts(
   return called;
 }
 
-/** Dead-letters messages for which no target is called. */
-export async function refuse(
+/** Dead-letters the messages of a batch that no target may get. Returns the batch without them. */
+export async function withoutRefused(
   dependencies: WorkerDependencies,
   tenure: Tenure,
-  batch: Omit<Batch, 'messages'>,
-  refused: readonly Refused[],
+  batch: Batch,
+): Promise<Batch> {
+  const refused = new Map<LockedMessage, Refusal>();
+  for (const message of batch.messages) {
+    const refusal = dependencies.targets.refusalOf(message);
+    if (refusal !== undefined) refused.set(message, refusal);
+  }
+  await refuse(dependencies, tenure, batch, refused);
+  return { ...batch, messages: batch.messages.filter((message) => !refused.has(message)) };
+}
+
+async function refuse(
+  dependencies: WorkerDependencies,
+  tenure: Tenure,
+  batch: Batch,
+  refused: ReadonlyMap<LockedMessage, Refusal>,
 ): Promise<void> {
-  if (refused.length === 0) return;
-  const settlements = refused.map(({ message, reason, description }) => {
+  if (refused.size === 0) return;
+  const settlements = Array.from(refused, ([{ lockToken }, { reason, description }]) => {
     tenure.failed(description);
-    return { lockToken: message.lockToken, action: deadLettered(batch, reason, description) };
+    return { lockToken, action: deadLettered(batch, reason, description) };
   });
   await settleAll(dependencies, tenure, batch, settlements);
 }
@@ -111,7 +122,7 @@ export async function giveBack(
 async function settleAll(
   { broker, scheduler, clock }: WorkerDependencies,
   tenure: Tenure,
-  batch: Omit<Batch, 'messages'>,
+  batch: Batch,
   settlements: readonly Settlement[],
 ): Promise<boolean> {
   const path = pathOfConsumer(batch.entity, batch.consumer);

@@ -1,5 +1,5 @@
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { callTarget, giveBack, refuse } from './call-target.ts';
+import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
 import { KeptLocks } from './kept-locks.ts';
 import type { Batch } from './ports.ts';
@@ -50,10 +50,6 @@ async function pushBatch(
   { entity, consumer }: Current,
   { messages, locks }: { readonly messages: readonly LockedMessage[]; readonly locks: KeptLocks },
 ): Promise<void> {
-  const parts = divide(messages).map((part) =>
-    dependencies.targets.cut({ entity, consumer, messages: part }),
-  );
-  const refused = parts.flatMap((part) => part.refused);
   let hasSlot = true;
   const call = async (batch: Batch) => {
     try {
@@ -65,9 +61,8 @@ async function pushBatch(
   };
   const calls: Promise<void>[] = [];
   try {
-    await refuse(dependencies, tenure, { entity, consumer }, refused);
-    locks.drop(refused.map(({ message }) => message));
-    for (const batch of parts.flatMap((part) => part.batches)) {
+    const all = await withoutRefused(dependencies, tenure, { entity, consumer, messages });
+    for (const batch of divide(all)) {
       // The first call has the slot that was taken for the messages.
       const isReady = hasSlot || typeof (await tenure.untilReady(true)) !== 'string';
       hasSlot = false;

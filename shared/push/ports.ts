@@ -46,25 +46,16 @@ export type Reply =
   /** The batch is too large for one call; nothing was called. */
   | { readonly kind: 'tooLarge'; readonly error: string };
 
-/** A message that is dead-lettered without a call. */
-export interface Refused {
-  readonly message: LockedMessage;
+/** Why a message is dead-lettered without a call. */
+export interface Refusal {
   readonly reason: string;
   readonly description: string;
 }
 
-/** The calls that a batch takes. */
-export interface CutBatch {
-  /** In the order of the messages; each fits one call. */
-  readonly batches: readonly Batch[];
-  /** Messages that no call can carry, or that have come back too often. */
-  readonly refused: readonly Refused[];
-}
-
 /** Calls the targets of consumers. */
 export interface Targets {
-  /** Cuts a batch so that each part fits one call. */
-  cut(batch: Batch): CutBatch;
+  /** Why no target may get a message; undefined = it may. */
+  refusalOf(message: LockedMessage): Refusal | undefined;
   /** Calls the target of a batch's consumer. Ends in time: after the consumer's `timeoutMs` it has failed. Never throws. */
   call(batch: Batch): Promise<Reply>;
 }

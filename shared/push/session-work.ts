@@ -1,5 +1,5 @@
 import type { SessionLock } from '../broker/broker.ts';
-import { callTarget, giveBack, refuse } from './call-target.ts';
+import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
 import { KeptSession } from './kept-locks.ts';
 import type { Batch } from './ports.ts';
@@ -81,21 +81,16 @@ class SessionWork {
       onLocked: () => {},
     });
     const { sessionId } = this.#session;
-    const calls = divide(messages).map((part) =>
-      this.#dependencies.targets.cut({ entity, consumer, sessionId, messages: part }),
-    );
-    for (const [i, { batches, refused }] of calls.entries()) {
-      const place = { entity, consumer, sessionId };
-      await refuse(this.#dependencies, this.#tenure, place, refused);
-      for (const [j, batch] of batches.entries()) {
-        const called = await callTarget(this.#dependencies, this.#tenure, batch);
-        if (called.kind === 'called' && called.delays === undefined) continue;
-        const rest = [...batches.slice(j + 1), ...calls.slice(i + 1).flatMap((one) => one.batches)];
-        await this.#giveBack(rest);
-        // A message that is still locked would be overtaken; with the session it is given back.
-        if (called.kind !== 'called' || called.delays === undefined) return false;
-        return await this.#waitFor(called.delays.mostMs);
-      }
+    const batch = { entity, consumer, sessionId, messages };
+    const all = await withoutRefused(this.#dependencies, this.#tenure, batch);
+    const parts = divide(all);
+    for (const [i, part] of parts.entries()) {
+      const called = await callTarget(this.#dependencies, this.#tenure, part);
+      if (called.kind === 'called' && called.delays === undefined) continue;
+      await this.#giveBack(parts.slice(i + 1));
+      // A message that is still locked would be overtaken; with the session it is given back.
+      if (called.kind !== 'called' || called.delays === undefined) return false;
+      return await this.#waitFor(called.delays.mostMs);
     }
     return messages.length > 0 && (await this.#nextSlot());
   }

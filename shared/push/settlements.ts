@@ -100,18 +100,18 @@ function doubled(
 const DOUBLINGS_MAX = 30;
 
 /**
- * Divides messages among calls: those that have failed several times alone, since one of them may be why all failed,
+ * Divides a batch among calls: messages that have failed several times alone, since one of them may be why all failed,
  * and the others together. The order stays.
  */
-export function divide(messages: readonly LockedMessage[]): readonly (readonly LockedMessage[])[] {
+export function divide(batch: Batch): readonly Batch[] {
   const parts: LockedMessage[][] = [];
   let isOpen = false;
-  for (const message of messages) {
+  for (const message of batch.messages) {
     const isAlone = message.failedDeliveries >= PUSH.aloneAfterFailures;
     const last = parts.at(-1);
     if (isAlone || !isOpen || last === undefined) parts.push([message]);
     else last.push(message);
     isOpen = !isAlone;
   }
-  return parts;
+  return parts.map((messages) => ({ ...batch, messages }));
 }

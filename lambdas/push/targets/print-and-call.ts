@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/domain/clock.ts';
 import type { Batch, Reply, Targets } from '../../../shared/push/ports.ts';
 import { readAnswer } from '../answer/read-answer.ts';
+import { HOPS_MAX, hasTooManyHops } from '../event/hops.ts';
 import { printEvent } from '../event/print-event.ts';
 import type { EventOrigin } from '../event/record.ts';
 
@@ -20,12 +21,18 @@ interface EventTargetOptions {
 /** Characters of an error that are kept. */
 const ERROR_LENGTH_MAX = 1000;
 
+const TOO_MANY_HOPS = {
+  reason: 'TooManyHops',
+  description: `The message has passed ${HOPS_MAX} targets: one of them probably sends what it gets to a queue from which it gets it again.`,
+};
+
 /**
  * Targets that get a batch as one event and answer with its failures. A batch whose event is too long is not sent; `cut`
  * divides it.
  */
 export function eventTargets({ origin, clock }: EventTargetOptions, send: SendEvent): Targets {
   return {
+    refusalOf: ({ message }) => (hasTooManyHops(message) ? TOO_MANY_HOPS : undefined),
     async call(batch) {
       try {
         const event = printEvent(batch, { ...origin, now: clock.now() });

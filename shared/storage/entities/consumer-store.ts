@@ -4,6 +4,9 @@ import { CONSUMER_LIMITS, type Consumer } from '../../domain/consumers/consumer.
 import { type ConsumerName, consumerKey } from '../../domain/consumers/consumer-key.ts';
 import { consumerNotFound } from '../../domain/consumers/consumer-refusals.ts';
 import { consumersOf, type Entity } from '../../domain/entities/entity.ts';
+import type { ConsumerReference } from '../../push/ports.ts';
+import type { DynamoConsumerStates } from '../consumers/consumer-states.ts';
+import type { DocumentWrite } from '../dynamodb/document-table.ts';
 import {
   consumerPut,
   consumerRemoval,
@@ -19,9 +22,12 @@ const TRIES_MAX = 10;
 /** Consumers in DynamoDB: members of a map in the document of their entity. A change writes the whole document. */
 export class DynamoConsumerStore implements ConsumerStore {
   readonly #entities: DynamoEntityStore;
+  /** The states of consumers come and go with them. */
+  readonly #states: DynamoConsumerStates;
 
-  constructor(entities: DynamoEntityStore) {
+  constructor(entities: DynamoEntityStore, states: DynamoConsumerStates) {
     this.#entities = entities;
+    this.#states = states;
   }
 
   async put(entityKey: string, decide: (entity: Entity) => Consumer): Promise<StoredConsumer> {
@@ -35,7 +41,10 @@ export class DynamoConsumerStore implements ConsumerStore {
       const write = entity.consumers === undefined ? firstConsumerPut : consumerPut;
       const isPut = await this.#write(
         entity,
-        (place) => write(place, entity, { key, consumer, before }),
+        (place) => [
+          write(place, entity, { key, consumer, before }),
+          this.#states.putOf(referenceTo(entity, key)),
+        ],
         isThere,
       );
       if (!isPut) return undefined;
@@ -58,7 +67,10 @@ export class DynamoConsumerStore implements ConsumerStore {
         stored === undefined || consumersOf(stored)[key]?.id !== before.id;
       const isRemoved = await this.#write(
         entity,
-        (place) => consumerRemoval(place, entity, { key, before }),
+        (place) => [
+          consumerRemoval(place, entity, { key, before }),
+          this.#states.removalOf(referenceTo(entity, key)),
+        ],
         isGone,
       );
       return isRemoved ? { ...entity, consumers } : undefined;
@@ -86,16 +98,20 @@ export class DynamoConsumerStore implements ConsumerStore {
   /** Makes a change, and waits until every process knows it. False = its condition failed. */
   async #write(
     entity: Entity,
-    writeAt: (place: DocumentPlace) => ReturnType<typeof consumerPut>,
+    writesAt: (place: DocumentPlace) => readonly DocumentWrite[],
     isDone: (stored: Entity | undefined) => boolean,
   ): Promise<boolean> {
     const { changes } = this.#entities;
     const place = await this.#entities.placeOf(entity.key);
     if (place === undefined) throw entityNotFound(entity.name);
     return await changes.everywhere(entity.key, () =>
-      changes.commit([writeAt(place)], async () => isDone(await this.#entities.read(entity.key))),
+      changes.commit(writesAt(place), async () => isDone(await this.#entities.read(entity.key))),
     );
   }
+}
+
+function referenceTo({ id, key }: Entity, consumer: string): ConsumerReference {
+  return { entityId: id, entityKey: key, consumer };
 }
 
 /** The write has this condition too; this is the sentence. */

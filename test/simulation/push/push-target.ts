@@ -48,7 +48,7 @@ export class SimulatedTarget {
   /** The target as a worker on a machine calls it. */
   of(machine: Machine): Targets {
     return {
-      cut: (batch) => ({ batches: [batch], refused: [] }),
+      refusalOf: () => undefined,
       call: (batch) => this.#call(machine, batch),
     };
   }
