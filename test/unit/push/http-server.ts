@@ -23,7 +23,7 @@ export interface Listening {
   arrival(): Promise<void>;
 }
 
-/** Starts a server that ends with the test. */
+/** Starts a server that ends with the test. Throws if there is no such address. */
 export async function listen(
   t: TestContext,
   answer: Answering,
@@ -42,7 +42,9 @@ export async function listen(
       for (const arrived of waiting.splice(0)) arrived();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, host, resolve);
+  });
   t.after(() => {
     server.closeAllConnections();
     server.close();

