@@ -1,8 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { ANSWER_BYTES_MAX } from '../../lambdas/push/answer/read-answer.ts';
+import type { LookupFunction } from 'node:net';
 import type { EventOrigin } from '../../lambdas/push/event/record.ts';
 import { eventTargets, type RawReply } from '../../lambdas/push/targets/print-and-call.ts';
 import { isLoopback } from '../../server/loopback.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { SECOND_MS } from '../../shared/domain/units.ts';
@@ -39,6 +40,16 @@ export function httpTargets({ scheduler, clock, origin }: HttpTargetOptions): Ta
   });
 }
 
+/** Whatever a name such as `app.localhost` means elsewhere, here it is this machine. */
+const thisMachine: LookupFunction = (_name, { all }, report) => {
+  if (all) report(null, THIS_MACHINE);
+  else report(null, '127.0.0.1', 4);
+};
+const THIS_MACHINE = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
 /** One POST. It reports once, and reads no more than it needs. */
 class Call {
   readonly #request: ClientRequest;
@@ -52,6 +63,7 @@ class Call {
     this.#request = request(url, {
       method: 'POST',
       agent: false,
+      lookup: thisMachine,
       headers: {
         'content-type': 'application/json',
         'content-length': body.length,
@@ -82,7 +94,7 @@ class Call {
       return;
     }
     const isDone = status >= 200 && status < 300;
-    const most = isDone ? ANSWER_BYTES_MAX : REFUSAL_BYTES_MAX;
+    const most = isDone ? BUDGETS.push.answerBytes : REFUSAL_BYTES_MAX;
     const pieces: Buffer[] = [];
     let bytes = 0;
     const finish = () => this.#end(replyOf(status, Buffer.concat(pieces)));
@@ -97,7 +109,8 @@ class Call {
   }
 
   #fault(error: Error): RawReply {
-    const text = 'code' in error ? `${error.code} ${error.message}` : error.message;
+    // An error that stands for those of several addresses has no message.
+    const text = [...('code' in error ? [error.code] : []), error.message].join(' ').trim();
     return this.#isConnected
       ? failed(`The connection to the target broke: ${text}`)
       : unavailable('missing', `The target cannot be reached: ${text}`);

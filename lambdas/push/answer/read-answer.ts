@@ -1,15 +1,15 @@
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { present } from '../../../shared/domain/present.ts';
-import { MB, SECOND_MS } from '../../../shared/domain/units.ts';
+import { SECOND_MS } from '../../../shared/domain/units.ts';
 import type { Batch, Failure, Reply } from '../../../shared/push/ports.ts';
 import { isJsonObject, parseExactJson, plainNumber } from '../../http/format/exact-json.ts';
 
-/** The longest answer that is read, bytes: as long as Lambda lets an answer be. */
-export const ANSWER_BYTES_MAX = 6 * MB;
 /** The longest delay that an answer may ask for, s: the longest visibility timeout of SQS. */
 export const DELAY_SECONDS_MAX = 43_200;
 
+const { answerBytes: ANSWER_BYTES_MAX } = BUDGETS.push;
 /** What is told of a text of the target at most, characters. */
 const SHOWN_LENGTH = 64;
 

@@ -234,6 +234,10 @@ export const BUDGETS = {
     /** One LIKE with a computed pattern: characters of the text × words of 31 characters of the pattern. */
     likeSteps: 256 * KB,
   },
+  push: {
+    /** The answer of a target, as long as one of Lambda may be; an HTTP address could go on without an end. */
+    answerBytes: 6 * MB,
+  },
   /** Time that the work for one peer may take before the work of others continues, ms. */
   turnMs: 1,
   /** Work in one piece may take longer; the excess is taken off at most this number of later turns. */

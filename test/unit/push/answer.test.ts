@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ANSWER_BYTES_MAX, readAnswer } from '../../../lambdas/push/answer/read-answer.ts';
+import { readAnswer } from '../../../lambdas/push/answer/read-answer.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { Failure, Reply } from '../../../shared/push/ports.ts';
 import { numbered } from './batches.ts';
 
@@ -89,6 +90,8 @@ const SENSELESS: readonly [string, RegExp][] = [
   ['false', /neither empty nor a JSON object/],
   ['{"batchItemFailures":{}}', /^batchItemFailures is not a list\.$/],
   ['{"batchItemFailures":"8"}', /is not a list/],
+  ['{"batchItemFailures":0}', /is not a list/],
+  ['{"batchItemFailures":""}', /is not a list/],
   ['{"batchItemFailures":["8"]}', /^batchItemFailures holds no object\.$/],
   ['{"batchItemFailures":[null]}', /holds no object/],
   ['{"batchItemFailures":[{}]}', /^An item of batchItemFailures has no itemIdentifier\.$/],
@@ -142,9 +145,9 @@ test('all messages fail if one is named twice with different actions', () => {
 });
 
 test('an answer is as long as an answer of Lambda and no longer', () => {
-  const longest = Buffer.alloc(ANSWER_BYTES_MAX, ' ');
+  const longest = Buffer.alloc(BUDGETS.push.answerBytes, ' ');
   assert.deepEqual(readAnswer(longest, BATCH), answered());
-  const reply = readAnswer(Buffer.alloc(ANSWER_BYTES_MAX + 1, ' '), BATCH);
+  const reply = readAnswer(Buffer.alloc(BUDGETS.push.answerBytes + 1, ' '), BATCH);
   assert.equal(reply.kind, 'failed');
 });
 

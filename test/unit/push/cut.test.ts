@@ -68,7 +68,9 @@ test('a cut fills an event to its last byte', () => {
   const [both] = whole.fits;
   assert.ok(both);
   assert.equal(byteLength(printEvent(both, FACTS)), EVENT_BYTES_MAX);
-  const longer = cut(batch([sized(room + 1, 1n), second]), FACTS);
+  const tooLong = batch([sized(room + 1, 1n), second]);
+  assert.equal(printEvent(tooLong, FACTS), undefined);
+  const longer = cut(tooLong, FACTS);
   assert.deepEqual(longer.fits.map(numbersOf), [[1], [2]]);
 });
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { bracketIPv6 } from '../../../server/loopback.ts';
 
 /** A request that a server has received. */
 export interface Received {
@@ -15,15 +16,19 @@ export type Answering = (response: ServerResponse, received: Received) => void;
 
 /** A server on this machine, in the place of Lambda or of a server under development. */
 export interface Listening {
-  /** `http://127.0.0.1:` and the port. */
+  /** `http://`, the address and the port. */
   readonly url: string;
   readonly received: readonly Received[];
   /** Resolves when the next request has arrived. */
   arrival(): Promise<void>;
 }
 
-/** Starts a server that ends with the test. */
-export async function listen(t: TestContext, answer: Answering): Promise<Listening> {
+/** Starts a server that ends with the test. Throws if there is no such address. */
+export async function listen(
+  t: TestContext,
+  answer: Answering,
+  host = '127.0.0.1',
+): Promise<Listening> {
   const received: Received[] = [];
   const waiting: (() => void)[] = [];
   const server = createServer((request, response) => {
@@ -37,13 +42,15 @@ export async function listen(t: TestContext, answer: Answering): Promise<Listeni
       for (const arrived of waiting.splice(0)) arrived();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, host, resolve);
+  });
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${bracketIPv6(host)}:${(server.address() as AddressInfo).port}`,
     received,
     arrival: () => new Promise((resolve) => waiting.push(resolve)),
   };

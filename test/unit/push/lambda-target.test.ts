@@ -253,6 +253,6 @@ test('a consumer has as many calls under way as it may have, each over a connect
     if (held.length === calls) for (const answer of held) answer();
   });
   const targets = targetsAt(t, server.url);
-  const replies = await Promise.all(Array.from({ length: calls }, () => targets.call(BATCH)));
-  assert.ok(replies.every(({ kind }) => kind === 'answered'));
+  const answered = async () => assert.equal((await targets.call(BATCH)).kind, 'answered');
+  await Promise.all(Array.from({ length: calls }, answered));
 });
