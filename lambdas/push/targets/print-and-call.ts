@@ -27,8 +27,7 @@ const TOO_MANY_HOPS = {
 };
 
 /**
- * Targets that get a batch as one event and answer with its failures. A batch whose event is too long is not sent;
- * `cut` divides it.
+ * Targets that get a batch as one event and answer with its failures. A batch whose event is too long is not sent.
  */
 export function eventTargets({ origin, clock }: EventTargetOptions, send: SendEvent): Targets {
   return {

@@ -23,10 +23,17 @@ const COMPLETE = [
   '{"batchItemFailures":null}',
   '{"batchItemFailures":[]}',
   '{"statusCode":200,"body":"done"}',
+  '"OK"',
+  'OK',
+  '[null,{"id":1}]',
+  '0',
+  'false',
+  '[[['.repeat(1000),
+  '"the text batchItemFailures"',
 ];
 
 for (const text of COMPLETE) {
-  test(`all messages are complete after the answer ${JSON.stringify(text)}`, () => {
+  test(`all messages are complete after the answer ${JSON.stringify(text.slice(0, 60))}`, () => {
     assert.deepEqual(read(text), answered());
   });
 }
@@ -83,11 +90,7 @@ test('a long reason is cut to what a reason may have', () => {
 
 const SENSELESS: readonly [string, RegExp][] = [
   ['{"batchItemFailures":', /^The answer is not valid JSON\.$/],
-  ['OK', /not valid JSON/],
-  ['"OK"', /^The answer is neither empty nor a JSON object\.$/],
-  ['[]', /neither empty nor a JSON object/],
-  ['0', /neither empty nor a JSON object/],
-  ['false', /neither empty nor a JSON object/],
+  ['batchItemFailures', /not valid JSON/],
   ['{"batchItemFailures":{}}', /^batchItemFailures is not a list\.$/],
   ['{"batchItemFailures":"8"}', /is not a list/],
   ['{"batchItemFailures":0}', /is not a list/],
@@ -104,7 +107,7 @@ const SENSELESS: readonly [string, RegExp][] = [
     /^The itemIdentifier '6' is the messageId of no record of the event\.$/,
   ],
   ['{"batchItemFailures":[{"itemIdentifier":"08"}]}', /of no record/],
-  ['[[['.repeat(1000), /deep/],
+  [`${'[[['.repeat(1000)}"batchItemFailures"`, /deep/],
 ];
 
 for (const [text, error] of SENSELESS) {
@@ -151,8 +154,9 @@ test('an answer is as long as an answer of Lambda and no longer', () => {
   assert.equal(reply.kind, 'failed');
 });
 
-test('an answer that is not UTF-8 fails', () => {
-  assert.equal(readAnswer(Uint8Array.of(0x7b, 0xff, 0x7d), BATCH).kind, 'failed');
+test('an answer that names failures in bytes that are not UTF-8 fails', () => {
+  const bytes = Buffer.concat([Buffer.from('{"batchItemFailures":"'), Uint8Array.of(0xff)]);
+  assert.equal(readAnswer(bytes, BATCH).kind, 'failed');
 });
 
 test('no answer throws', () => {

@@ -63,8 +63,8 @@ test('the failures that an address names fail', async (t) => {
   });
 });
 
-test('an answer that is no JSON fails all', async (t) => {
-  const { reply } = await call(t, answering(200, 'OK'));
+test('an answer with failures that is no JSON fails all', async (t) => {
+  const { reply } = await call(t, answering(200, '{"batchItemFailures":[{'));
   assert.deepEqual(reply, { kind: 'failed', error: 'The answer is not valid JSON.' });
 });
 

@@ -70,7 +70,7 @@ test('an empty answer of a function completes all', async (t) => {
 });
 
 test('a senseless answer of a function fails all', async (t) => {
-  const { reply } = await call(t, ran('"ok"'));
+  const { reply } = await call(t, ran('{"batchItemFailures":true}'));
   assert.equal(reply.kind, 'failed');
 });
 
