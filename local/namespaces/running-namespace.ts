@@ -10,6 +10,7 @@ import type { Tier } from '../../shared/domain/entities/tier.ts';
 import { clearRemains, tombstoneNames } from '../../shared/storage/maintenance/clear-remains.ts';
 import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { MovableClock } from '../movable-clock.ts';
+import { LocalPush } from '../push/local-push.ts';
 import { type Sweeping, startSweeping } from '../sweeping.ts';
 import type { ApplyConfig } from './config-port.ts';
 import { DeclaredEntities } from './declared-entities.ts';
@@ -49,6 +50,7 @@ export class RunningNamespace {
   readonly #declared = new DeclaredEntities();
   /** Called with a sentence when the namespace is deleted. */
   readonly #stays = new Set<(why: string) => void>();
+  readonly #push: LocalPush;
   #sweeping: Sweeping | undefined;
   /** Changes of the whole namespace: one at a time. */
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -61,6 +63,7 @@ export class RunningNamespace {
     const { reportError, ...settings } = shared;
     this.name = name;
     this.#reportError = reportError;
+    this.#push = new LocalPush(this.clock, reportError);
     this.composition = compose({
       ...settings,
       namespace: name,
@@ -70,6 +73,8 @@ export class RunningNamespace {
       random: realRandom,
       receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,
       parseToken: tokenParserOf(name),
+      consumers: this.#push.wakes,
+      push: this.#push.management,
       onAuthorized,
     });
     this.clock.onMove(() => this.composition.wake());
@@ -86,9 +91,11 @@ export class RunningNamespace {
     return this.#isDeleted;
   }
 
-  /** Starts the regular sweep. */
+  /** Starts the regular sweep, and pushes messages to the targets of consumers. */
   start(): void {
-    this.#sweeping ??= startSweeping(
+    if (this.#sweeping !== undefined) return;
+    this.#push.start(this.composition.dependencies);
+    this.#sweeping = startSweeping(
       () => this.composition.sweep(),
       SWEEP_EVERY_MS,
       this.#reportError,
@@ -157,6 +164,7 @@ export class RunningNamespace {
   /** Ends the sweep and all waits, and finishes background work. */
   async close(): Promise<void> {
     await this.#sweeping?.stop();
+    await this.#push.close();
     await this.composition.close();
   }
 

@@ -1,6 +1,11 @@
 import { Management } from '../broker/management/management.ts';
-import type { PushManagement } from '../broker/ports/management.ts';
+import type { ConsumerState, PushManagement } from '../broker/ports/management.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Consumer } from '../domain/consumers/consumer.ts';
+import { consumerKey } from '../domain/consumers/consumer-key.ts';
+import type { Entity } from '../domain/entities/entity.ts';
 import type { Tier } from '../domain/entities/tier.ts';
+import { resultOf } from '../domain/result-of.ts';
 import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
 import { DynamoConsumerStore } from '../storage/entities/consumer-store.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
@@ -25,11 +30,13 @@ export function composeManagement(
   push: PushManagement = NO_PUSH,
 ): Management {
   const { clock, random, documents, namespace, entities, context, activity } = dependencies;
+  const states = new DynamoConsumerStates(documents, namespace);
   return new Management({
     entities,
     ...push,
+    stateOf: (entity, consumer) => shownState(states, clock, entity, consumer),
     rules: new DynamoRuleStore(dependencies),
-    consumers: new DynamoConsumerStore(entities, new DynamoConsumerStates(documents, namespace)),
+    consumers: new DynamoConsumerStore(entities, states),
     counts: new DynamoCounts({
       table: context.table,
       entities,
@@ -42,4 +49,23 @@ export function composeManagement(
     namespace: { name: namespace, tier },
     beginForwarding: dependencies.beginForwarding,
   });
+}
+
+/** What is shown of the state of a consumer; undefined = it could not be read. */
+async function shownState(
+  states: DynamoConsumerStates,
+  clock: Clock,
+  { id, key }: Entity,
+  consumer: Consumer,
+): Promise<ConsumerState | undefined> {
+  const of = { entityId: id, entityKey: key, consumer: consumerKey(consumer) };
+  const read = await resultOf(states.read(of));
+  if ('error' in read || read.value === undefined) return undefined;
+  const { lease, fault, pause } = read.value;
+  const now = clock.now();
+  return {
+    isRunning: lease !== undefined && lease.until > now,
+    ...(fault === undefined ? {} : { lastError: fault.error }),
+    ...(pause === undefined || pause.until <= now ? {} : { retryAt: pause.until }),
+  };
 }

@@ -53,7 +53,11 @@ export class Dispatcher {
   async #run(of: ConsumerReference): Promise<void> {
     const startAnother = async () => this.wake(of);
     const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
-    await runWorker({ ...this.#dependencies, startAnother }, of, time);
+    const end = await runWorker({ ...this.#dependencies, startAnother }, of, time);
+    // The process that owns the consumer may have ended without a word; then its lease ends by itself.
+    if (end === 'held' || end === 'lost') {
+      this.#dependencies.scheduler.after(PUSH.leaseMs, () => this.wake(of));
+    }
   }
 }
 

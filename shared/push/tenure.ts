@@ -40,6 +40,8 @@ export class Tenure {
   tasks = 0;
   /** Sessions that are kept locked while they wait for their next delivery. */
   waitingSessions = 0;
+  readonly #close: () => void;
+  readonly #forgetClock: (() => void) | undefined;
   #look = new AbortController();
   readonly #dependencies: WorkerDependencies;
   readonly #endsAt: number;
@@ -58,7 +60,9 @@ export class Tenure {
     this.changes = new Changes(dependencies.scheduler);
     this.#endsAt = started.time.endsAt;
     this.signal = started.time.signal;
-    this.signal.addEventListener('abort', () => this.#endLook(), { once: true });
+    this.#close = () => this.#endLook();
+    this.signal.addEventListener('abort', this.#close, { once: true });
+    this.#forgetClock = dependencies.onClockMove?.(() => this.changes.notify());
   }
 
   get clock(): Clock {
@@ -93,7 +97,9 @@ export class Tenure {
   replied(reply: Reply): void {
     if (reply.kind === 'answered') {
       this.#pause = undefined;
-      this.lease.fault = undefined;
+      const { length } = reply.failures;
+      if (length === 0) this.lease.fault = undefined;
+      else this.failed(`The target answered that ${length} messages of a call failed.`);
       return;
     }
     this.failed(reply.error);
@@ -198,6 +204,12 @@ export class Tenure {
         if (this.tasks === 0 && this.#dependencies.settings.lingerMs === 0) this.#endLook();
         else this.changes.notify();
       });
+  }
+
+  /** Listens to nothing any more. */
+  end(): void {
+    this.signal.removeEventListener('abort', this.#close);
+    this.#forgetClock?.();
   }
 
   /** Resolves when no task is left, or after `ms`. */

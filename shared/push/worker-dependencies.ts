@@ -20,6 +20,8 @@ export interface WorkerDependencies extends LeaseDependencies {
   /** Starts another worker for a consumer, which goes on where this one ends. */
   readonly startAnother: (of: ConsumerReference) => Promise<void>;
   readonly settings: WorkerSettings;
+  /** Calls a listener when users move the clock; returns what ends that. Absent = they cannot. */
+  readonly onClockMove?: (listener: () => void) => () => void;
 }
 
 /** Where the worker runs decides what its waiting costs. Times in ms. */

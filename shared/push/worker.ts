@@ -76,6 +76,7 @@ async function work(
     return 'lost';
   } finally {
     if (!lease.isLost) lease.abandon();
+    tenure.end();
   }
 }
 

@@ -144,8 +144,6 @@ export interface PushManagement {
   ) => string | undefined;
   /** Hears of a queue or subscription whose consumers, or whose settings beside them, have changed. Never throws. */
   readonly onConsumersChanged: (entity: Entity) => void | Promise<void>;
-  /** What the dispatcher does for a consumer; undefined = not known. Absent = it does not say. Never throws. */
-  readonly stateOf?: (entity: Entity, consumer: Consumer) => Promise<ConsumerState | undefined>;
 }
 
 /** What the dispatcher does for a consumer. */
@@ -160,6 +158,8 @@ export interface ConsumerState {
 
 /** The dependencies of management. */
 export interface ManagementDependencies extends PushManagement {
+  /** What the dispatcher does for a consumer; undefined = not known. Absent = it does not say. Never throws. */
+  readonly stateOf?: (entity: Entity, consumer: Consumer) => Promise<ConsumerState | undefined>;
   readonly entities: EntityStore;
   readonly rules: RuleStore;
   readonly consumers: ConsumerStore;

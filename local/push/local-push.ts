@@ -1,0 +1,117 @@
+import { EVENT_CLAIM_BYTES } from '../../lambdas/push/event/print-event.ts';
+import type { ComposedDependencies, WakingStores } from '../../shared/app/compose-dependencies.ts';
+import { composeWorker } from '../../shared/app/compose-worker.ts';
+import { enabledConsumers, storedWakes } from '../../shared/app/stored-wakes.ts';
+import type { ConsumerWakes } from '../../shared/broker/ports/consumer-wakes.ts';
+import type { PushManagement } from '../../shared/broker/ports/management.ts';
+import { parseConsumerKey } from '../../shared/domain/consumers/consumer-key.ts';
+import { parseTarget } from '../../shared/domain/consumers/target.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { HOUR_MS, MB, SECOND_MS } from '../../shared/domain/units.ts';
+import { Dispatcher } from '../../shared/push/dispatcher.ts';
+import type { WorkerSettings } from '../../shared/push/worker-dependencies.ts';
+import type { MovableClock } from '../movable-clock.ts';
+import { httpTargets } from './http-target.ts';
+import { Reminders } from './reminders.ts';
+
+/** On this machine a worker that waits costs nothing. */
+const SETTINGS: WorkerSettings = {
+  lingerMs: 2 * SECOND_MS,
+  waitMsMax: HOUR_MS,
+  graceMs: 2 * SECOND_MS,
+  heldBytesMax: 64 * MB,
+  claim: { form: 'batch', bytes: EVENT_CLAIM_BYTES, oneMayExceed: true },
+};
+/** What an event says about where it comes from. */
+const ORIGIN = { region: 'us-east-1', account: '000000000000' } as const;
+
+/**
+ * Pushes the messages of a namespace of the local server to HTTP addresses of this machine. It hears at once of what
+ * this server stores; what another server on the same tables stores, its sweep finds.
+ */
+export class LocalPush {
+  /** What management asks about targets, and tells of changes. */
+  readonly management: PushManagement = {
+    allowsTarget: refusalOf,
+    onConsumersChanged: (entity) => this.#wakeAll(entity),
+  };
+  readonly #clock: MovableClock;
+  readonly #reportError: (error: unknown) => void;
+  readonly #reminders: Reminders;
+  #stores: WakingStores | undefined;
+  #dispatcher: Dispatcher | undefined;
+
+  constructor(clock: MovableClock, reportError: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#reportError = reportError;
+    this.#reminders = new Reminders(clock, (entityKey) => this.#wake(entityKey));
+  }
+
+  /** Makes what hears of messages of logs that have consumers. */
+  readonly wakes = (stores: WakingStores): ConsumerWakes => {
+    this.#stores = stores;
+    // A server that starts later on the same data finds the due work.
+    const stored = storedWakes(stores, async () => {});
+    return {
+      available: ({ entityKey, subQueue }) => this.#wake(entityKey, subQueue),
+      availableAt: (log, instant) => {
+        this.#reminders.add(log.entityKey, instant);
+        stored.availableAt(log, instant);
+      },
+      wakeAll: async (entity) => this.#wakeAll(entity),
+    };
+  };
+
+  /** Starts to push, also what waits already. */
+  start(dependencies: ComposedDependencies): void {
+    const { scheduler } = dependencies;
+    const worker = composeWorker(dependencies, {
+      targets: httpTargets({ scheduler, clock: dependencies.clock, origin: ORIGIN }),
+      settings: SETTINGS,
+      startAnother: async () => {},
+      reportFault: this.#reportError,
+    });
+    const { remind } = worker;
+    this.#dispatcher = new Dispatcher({
+      ...worker,
+      onClockMove: (listener) => this.#clock.onMove(listener),
+      remind: async (entity, at) => {
+        this.#reminders.add(entity.key, at);
+        await remind(entity, at);
+      },
+    });
+    this.#wakeEverything(dependencies).catch(this.#reportError);
+  }
+
+  /** Ends the calls, after a moment. */
+  async close(): Promise<void> {
+    this.#reminders.close();
+    await this.#dispatcher?.close();
+  }
+
+  async #wakeEverything({ entities }: ComposedDependencies): Promise<void> {
+    for await (const entity of entities.everything()) this.#wakeAll(entity);
+  }
+
+  /** Wakes the consumers of a queue, or of all queues of an entity. */
+  #wake(entityKey: string, subQueue?: string): void {
+    const found = this.#stores?.entities.find(entityKey);
+    found
+      ?.then((entity) => entity && this.#wakeAll(entity, subQueue))
+      .catch((error: unknown) => this.#reportError(error));
+  }
+
+  #wakeAll(entity: Entity, subQueue?: string): void {
+    for (const of of enabledConsumers(entity)) {
+      const isMeant =
+        subQueue === undefined || parseConsumerKey(of.consumer)?.subQueue === subQueue;
+      if (isMeant) this.#dispatcher?.wake(of);
+    }
+  }
+}
+
+/** Why a consumer of a local namespace may not have a target. Throws ArgumentError for one that is none. */
+function refusalOf(target: string): string | undefined {
+  if (parseTarget(target).kind === 'local') return undefined;
+  return `A local server calls no Lambda functions: let the target be an address such as 'http://127.0.0.1:3000/orders', at which a server calls your handler.`;
+}
