@@ -50,6 +50,7 @@ import { createSessionStore, type SweptSessionStore } from '../storage/sessions/
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
 import { leaseEndMs } from './leases.ts';
+import type { WaitStream } from './open-stream.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportBackgroundFault } from './report-fault.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
@@ -81,6 +82,8 @@ export interface NamespaceSettings {
   readonly reportFault?: (error: unknown) => void;
   /** The memory for requests and connections, bytes; default: a share of the heap limit. */
   readonly memoryBytes?: number;
+  /** The stream of the messages table, by `openStream`; the caller closes it. Default: receives look for themselves. */
+  readonly stream?: WaitStream | undefined;
   /** What the namespaces of one process share; default: the namespace has its own. */
   readonly process?: ProcessResources;
   /** Parses tokens; default: `parseSasToken`. A parser of one of several namespaces refuses tokens of the others. */
@@ -194,7 +197,11 @@ function composeStores(
   const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const table = new Table(client, tables.messages, tableOptions);
-  const wakeUps = new LocalWakeUps(scheduler, watch?.({ table, scheduler, background: later }));
+  const { stream } = settings;
+  const wakeUps: LocalWakeUps = new LocalWakeUps(scheduler, {
+    headers: watch?.({ table, scheduler, background: later }),
+    stream: stream?.of(() => ({ context, partitionHints, wakeUps })),
+  });
   const { entities, subscribed, tokens } = composeEntities(settings, {
     ages,
     scheduler,
@@ -218,6 +225,7 @@ function composeStores(
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
     plainSessions: new PlainSessions(),
+    ownBlocks: stream?.ownBlocks,
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
     wake: (logName, messages) => {
