@@ -162,14 +162,13 @@ export class WaitingGroup {
     const state = this.#state;
     if (isCovered(state)) this.end();
     else if (state.waitedMs >= CALM_AFTER_MS && state.areMain) {
-      this.#watched ??= this.#signals.headers?.watch(this.headers, () => this.headerChanged());
+      this.#watched ??= this.#signals.headers?.watch(this.headers, () => this.#hearNews());
     }
     this.#wakeLongest();
     this.#schedule();
   }
 
-  /** Lets one of them look now, and then more often: a header has changed, or is gone. */
-  headerChanged(): void {
+  #hearNews(): void {
     this.#beginAnew();
     this.#wakeLongest();
     this.#schedule();

@@ -66,11 +66,6 @@ export class LocalWakeUps implements WakeUps {
     this.#under(changes, (group, ms) => group.expectChange(ms));
   }
 
-  /** Lets those look now that wait on logs of partitions whose headers are gone. */
-  headersGone(headers: ReadonlyMap<string, number>): void {
-    this.#under(headers, (group) => group.headerChanged());
-  }
-
   /** Lets all look as often as without a stream. */
   streamLapsed(): void {
     for (const group of new Set(this.#groups.values())) group.streamLapsed();

@@ -10,6 +10,9 @@ export interface Hearing {
   readonly wakeUps: LocalWakeUps;
 }
 
+/** After this time, ms, no process uses what it remembers of an entity that was deleted: see leases.ts. */
+const GONE_MS = 2300;
+
 /** The letter and the generation at the end of a log's key. */
 const LOG_SUFFIX = /[mdt]\d+$/;
 
@@ -44,6 +47,6 @@ export function hear(
     dueTimes.forgetNamed(log);
     dueInMs.set(header, Math.min(Math.max(0, dueAt - now), dueInMs.get(header) ?? Infinity));
   }
+  for (const header of gone) dueInMs.set(header, GONE_MS);
   wakeUps.expectDue(dueInMs);
-  wakeUps.headersGone(new Map([...gone].map((header) => [header, 0])));
 }

@@ -1,7 +1,7 @@
 import { resultOf } from '../../domain/result-of.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 import { type ReadPace, ShardReader } from './shard-reader.ts';
-import type { ShardStart, StreamCalls, StreamRecord } from './stream-calls.ts';
+import type { ShardStart, StreamCalls, StreamRecord, StreamShard } from './stream-calls.ts';
 import { type StreamFault, streamFaultOf, TooManyShardsError } from './stream-faults.ts';
 
 /** Shards that one process reads; each is some $2 a month in requests. */
@@ -56,7 +56,6 @@ export class StreamFollower {
   async begin(): Promise<void> {
     const open = await this.#openShards();
     if (this.#isOver) return;
-    // Between the end of the last shard and the beginning of the next there may be none.
     if (open.length === 0) throw new Error('The stream has no open shard.');
     await Promise.all(open.map((id) => this.#readFrom(id, 'LATEST')));
     if (this.#isOver) return;
@@ -85,7 +84,7 @@ export class StreamFollower {
 
   async #openShards(): Promise<readonly string[]> {
     const shards = await this.#dependencies.calls.shards(this.#stream);
-    const open = shards.filter(({ isClosed }) => !isClosed).map(({ id }) => id);
+    const open = openOf(shards).map(({ id }) => id);
     if (open.length > SHARDS_MAX) throw new TooManyShardsError(open.length, SHARDS_MAX);
     return open;
   }
@@ -161,6 +160,14 @@ export class StreamFollower {
     });
     this.#timers.add(timer);
   }
+}
+
+/** One engine says of its only shard that it is closed; so without an open shard, those without children count. */
+function openOf(shards: readonly StreamShard[]): readonly StreamShard[] {
+  const open = shards.filter(({ isClosed }) => !isClosed);
+  if (open.length > 0) return open;
+  const parents = new Set(shards.map(({ parent }) => parent));
+  return shards.filter(({ id }) => !parents.has(id));
 }
 
 function isBusy(error: unknown): boolean {
