@@ -109,17 +109,33 @@ async function measureLatencies(
   return rows;
 }
 
-/** Starts two servers over one engine. A send to one does not wake a receiver of the other. */
+/**
+ * Starts two servers over one engine. A send to one does not wake a receiver of the other, unless they read the stream
+ * of the table.
+ */
 async function measureApart(
+  times: AmqpTimes,
+  options: ServerOptions,
+): Promise<readonly AmqpLatency[]> {
+  return [
+    ...(await measureBetween('from one server to another', false, times, options)),
+    ...(await measureBetween('the same, by the stream of the table', true, times, options)),
+  ];
+}
+
+async function measureBetween(
+  what: string,
+  stream: boolean,
   times: AmqpTimes,
   options: ServerOptions,
 ): Promise<readonly AmqpLatency[]> {
   const engine = await startEngine({ kind: options.engine });
   try {
-    const apart = { engine: undefined, profileDirectory: undefined, endpoint: engine.endpoint };
+    const own = { engine: undefined, profileDirectory: undefined };
+    const apart = { ...own, endpoint: engine.endpoint, stream };
     const [from, to] = [await startServerProcess(apart), await startServerProcess(apart)];
     try {
-      return await measureLatencies({ what: 'from one server to another', from, to }, times);
+      return await measureLatencies({ what, from, to }, times);
     } finally {
       await Promise.all([from.stop(), to.stop()]);
     }

@@ -4,7 +4,7 @@ import type { Scheduler } from '../domain/scheduler.ts';
 import { OwnBlocks } from '../storage/hints/own-blocks.ts';
 import type { WaitedStream } from '../storage/hints/wake-ups.ts';
 import { type Hearing, hear } from '../storage/streams/hear.ts';
-import type { ReadPace } from '../storage/streams/shard-reader.ts';
+import { DEPLOYED_PACE, type ReadPace } from '../storage/streams/shard-reader.ts';
 import { streamCalls } from '../storage/streams/stream-calls.ts';
 import { TableStream } from '../storage/streams/table-stream.ts';
 import { boundedClient } from './bounded-client.ts';
@@ -28,7 +28,8 @@ export interface StreamSettings {
   /** The client of the tables; the stream is read with its region, credentials and endpoint. */
   readonly client: DynamoDBClient;
   readonly messagesTable: string;
-  readonly pace: ReadPace;
+  /** Default: that of a deployment. */
+  readonly pace?: ReadPace;
   /** Default: the timers of the process. */
   readonly scheduler?: Scheduler;
   /** Called with an error that lasts, such as missing rights. */
@@ -36,11 +37,12 @@ export interface StreamSettings {
 }
 
 /**
- * Opens the stream of the messages table. It is read while receives wait, from the present on; where the table has none,
- * or reading fails, receives look for themselves as without it.
+ * Opens the stream of the messages table. It is read while receives wait, from the present on; where the table has
+ * none, or reading fails, receives look for themselves as without it.
  */
 export function openStream(settings: StreamSettings): WaitStream {
-  const { client, messagesTable, pace, scheduler = realScheduler, report } = settings;
+  const { client, messagesTable, report } = settings;
+  const { pace = DEPLOYED_PACE, scheduler = realScheduler } = settings;
   const { region, credentials, endpoint } = client.config;
   const streams = new DynamoDBStreamsClient({
     ...boundedClient(SOCKETS_MAX),

@@ -27,10 +27,11 @@ export class TooManyShardsError extends Error {
   }
 }
 
-/** Decides what an error means: of the SDK, or `TooManyShardsError`. */
-export function streamFaultOf(error: unknown): StreamFault {
-  if (!(error instanceof Error)) return 'busy';
-  if (error instanceof TooManyShardsError) return 'refused';
+/** Decides what an error means: of the SDK, or one that explains such an error, or `TooManyShardsError`. */
+export function streamFaultOf(thrown: unknown): StreamFault {
+  if (!(thrown instanceof Error)) return 'busy';
+  if (thrown instanceof TooManyShardsError) return 'refused';
+  const error = thrown.cause instanceof Error ? thrown.cause : thrown;
   const { name } = error;
   if (LOST.has(name)) return 'lost';
   if (name === 'ResourceNotFoundException') return 'gone';

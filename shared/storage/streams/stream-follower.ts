@@ -29,8 +29,8 @@ export interface FollowerEvents {
 }
 
 /**
- * Reads all open shards of a stream from now on, and those into which they split or roll over: a closed shard is read to
- * its end, and its children from their beginning. Ends itself at the first fault that loses records.
+ * Reads all open shards of a stream from now on, and those into which they split or roll over: a closed shard is read
+ * to its end, and its children from their beginning. Ends itself at the first fault that loses records.
  */
 export class StreamFollower {
   readonly #dependencies: FollowerDependencies;

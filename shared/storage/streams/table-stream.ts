@@ -33,8 +33,8 @@ export interface TableStreamDependencies extends FollowerDependencies {
 
 /**
  * The stream of changes of a table, as this process hears it. It may wake, and never decides: a record that is lost,
- * late, doubled or out of order changes only how soon a receive looks. It is read only while somebody listens; who begins
- * to listen looks itself once. A table without a stream is as one whose stream is always late.
+ * late, doubled or out of order changes only how soon a receive looks. It is read only while somebody listens, and a
+ * receive that begins to listen looks once itself. A table without a stream is as one whose stream is always late.
  */
 export class TableStream {
   readonly #dependencies: TableStreamDependencies;
