@@ -225,7 +225,13 @@ test('records that are lost, doubled, late and out of order lose no message, and
 
 test('what a process sends itself wakes its receivers once: the stream adds no look', async (t) => {
   const unheard: StreamRecord[] = [];
-  const { create, receive, waiting: process, unitsDuring, time } = await start(t, (calls) => ({
+  const {
+    create,
+    receive,
+    waiting: process,
+    unitsDuring,
+    time,
+  } = await start(t, (calls) => ({
     ...calls,
     // Each read brings one record, so the message looks free until the next one.
     read: async (iterator) => {
