@@ -5,7 +5,7 @@ import { startCounting } from '../counted-units.ts';
 import { type ServerOptions, startServerProcess } from '../server-process.ts';
 import { measureRates } from '../throughput.ts';
 import { type AmqpIdle, measureIdle } from './idle.ts';
-import { type AmqpLatency, measureLatency, type Passage } from './latency.ts';
+import { type AmqpLatency, APART, measureLatency, type Passage } from './latency.ts';
 import { type AmqpMemory, measureMemory } from './memory.ts';
 import { type AmqpRate, measureAmqpRates } from './throughput.ts';
 import { type AmqpUnits, countAmqp } from './units.ts';
@@ -118,8 +118,8 @@ async function measureApart(
   options: ServerOptions,
 ): Promise<readonly AmqpLatency[]> {
   return [
-    ...(await measureBetween('from one server to another', false, times, options)),
-    ...(await measureBetween('the same, by the stream of the table', true, times, options)),
+    ...(await measureBetween(APART.plain, false, times, options)),
+    ...(await measureBetween(APART.streamed, true, times, options)),
   ];
 }
 
