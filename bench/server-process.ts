@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly dataDirectory?: string;
   /** Default: Standard. */
   readonly tier?: 'Standard' | 'Premium';
+  /** Whether the server reads the stream of the messages table. Default: false. */
+  readonly stream?: boolean;
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -41,6 +43,7 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
     ...(engine === undefined ? [] : ['--engine', engine]),
     ...(dataDirectory === undefined ? [] : ['--data', dataDirectory]),
     ...['--tier', tier.toLowerCase()],
+    ...(options.stream ? ['--stream'] : []),
   ];
   const program = [
     ...profile,

@@ -137,6 +137,12 @@ export interface BrokerProps {
   readonly platformLogs?: 'warn' | 'info' | 'debug';
   /** Whether X-Ray traces the functions. Default: false. */
   readonly tracing?: boolean;
+  /**
+   * Whether the messages table has a stream, by which the AMQP gateway, and processes with `grantDirect` that ask for
+   * it, find messages of other processes sooner and look less often. Reading it costs requests while receivers wait.
+   * Default: false.
+   */
+  readonly streamWakeUps?: boolean;
   /** The ARN of a standard SNS topic for alarms. Default: alarms only show in the console. */
   readonly alarmTopicArn?: string;
   /** Enables AMQP for the official SDKs; only with `access` `sas`. Default: off. */

@@ -76,6 +76,8 @@ export const BROKER_SETTINGS = {
   platformLogs: oneOf(PLATFORM_LOG_LEVELS).default('warn'),
   /** Whether X-Ray traces the functions. */
   tracing: flag().default(false),
+  /** Whether the stream of the messages table wakes receivers that wait in the gateway, or by `grantDirect`. */
+  streamWakeUps: flag().default(false),
   /** The SNS topic for alarms; absent = alarms only show in the console. */
   alarmTopicArn: reference(
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,

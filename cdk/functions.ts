@@ -61,6 +61,12 @@ export const DIRECT_RIGHTS: TableRights = {
   messages: union('messages'),
 };
 
+/** What else it needs to read the stream of the messages table: on the stream, and on the table. */
+export const STREAM_RIGHTS = {
+  stream: ['dynamodb:DescribeStream', 'dynamodb:GetShardIterator', 'dynamodb:GetRecords'],
+  table: ['dynamodb:DescribeTable'],
+} as const;
+
 function union(table: keyof TableRights): readonly string[] {
   const names = ['send', 'receive', 'settle', 'manage'] as const;
   return [...new Set(names.flatMap((name) => TABLE_RIGHTS[name][table]))];

@@ -4,6 +4,8 @@ import { type RunningProxy, startProxy } from '../proxy/start-proxy.ts';
 import { AddressLimits } from '../server/address-limits.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { deployedHttpSettings } from '../shared/app/deployed-settings.ts';
+import type { NamespaceSettings } from '../shared/app/namespace-settings.ts';
+import { openStream, type WaitStream } from '../shared/app/open-stream.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { type Environment, wholeNumber } from '../shared/app/settings.ts';
 import { AccessLog, type LogAccess, RulesOfRequests, withAccessLog } from './access-log.ts';
@@ -43,9 +45,14 @@ export async function startTask(environment: Environment): Promise<Task> {
   const log: LogAccess | undefined =
     environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
   const rules = new RulesOfRequests();
+  const stream =
+    environment[GATEWAY_VARIABLES.streamWakeUps] === 'true'
+      ? openGatewayStream(settings)
+      : undefined;
   const ruleLimit = new RuleLimit(limits.operationsOfRule, NOW);
   const composition = compose({
     ...settings,
+    stream,
     countOperation: ruleLimit.countOperation,
     ...(log === undefined ? {} : { onAuthorized: rules.add }),
   });
@@ -69,7 +76,10 @@ export async function startTask(environment: Environment): Promise<Task> {
       connectionEnded: log && ((connection) => log('connection', { ...connection })),
     },
     drainNotice,
-    endWaits: () => composition.close(),
+    endWaits: async () => {
+      await composition.close();
+      stream?.close();
+    },
     stopMsMax: STOP_MS_MAX,
   });
   const measure = () => {
@@ -90,6 +100,13 @@ export async function startTask(environment: Environment): Promise<Task> {
       clearInterval(measuring);
     },
   };
+}
+
+function openGatewayStream({
+  client,
+  tables,
+}: Pick<NamespaceSettings, 'client' | 'tables'>): WaitStream {
+  return openStream({ client, messagesTable: tables.messages, report: reportFault });
 }
 
 async function requireReadable({ dependencies }: Composition): Promise<void> {

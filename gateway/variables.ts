@@ -13,6 +13,8 @@ export const GATEWAY_VARIABLES = {
   requestsOfAddress: 'REQUESTS_PER_ADDRESS',
   operationsOfRule: 'OPERATIONS_PER_RULE',
   requests: 'REQUESTS',
+  /** `true` = the stream of the messages table wakes waiting receivers. */
+  streamWakeUps: 'STREAM_WAKE_UPS',
   /** `true` = each connection, request and link is logged. */
   accessLog: 'ACCESS_LOG',
 } as const;

@@ -4,11 +4,13 @@ import { AmqpServer } from '../amqp/service/amqp-server.ts';
 import type { Composition } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
-import { processResources } from '../shared/app/compose-dependencies.ts';
 import { LEASE_MS } from '../shared/app/leases.ts';
+import { processResources } from '../shared/app/namespace-settings.ts';
+import { openStream } from '../shared/app/open-stream.ts';
 import { PUBLIC_ROOT_KEY } from '../shared/auth/root-rule.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { documentClientOf } from '../shared/storage/dynamodb/document-table.ts';
+import { LOCAL_PACE } from '../shared/storage/streams/shard-reader.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withAllowedOrigins } from './cross-origin.ts';
 import { listenOnDefaultPorts } from './default-ports.ts';
@@ -23,7 +25,7 @@ import type { RunningNamespace } from './namespaces/running-namespace.ts';
 import type { Options } from './options.ts';
 import { startServer } from './server.ts';
 import { StartupError } from './startup-error.ts';
-import { ensureTables, LOCAL_TABLES } from './tables.ts';
+import { ensureStream, ensureTables, LOCAL_TABLES } from './tables.ts';
 
 /** The time limit for the creation of the tables, which takes an engine a second. */
 const TABLES_MS_MAX = 30_000;
@@ -47,7 +49,8 @@ export interface LocalNamespace {
 
 /** How to serve the namespace. */
 export interface NamespaceOptions
-  extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate' | 'allowedOrigins'> {
+  extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate' | 'allowedOrigins'>,
+    Partial<Pick<Options, 'stream'>> {
   /** The key of RootManageSharedAccessKey, the rule with all rights. */
   readonly rootKey: string;
   readonly admission: Admission;
@@ -85,6 +88,18 @@ async function failAfterTimeout(): Promise<never> {
   throw new Error(`it did not answer within ${TABLES_MS_MAX / 1000} s`);
 }
 
+/** Reads the stream of the messages table, which it gets if it has none; undefined = the engine has no streams. */
+async function openLocalStream(client: DynamoDBClient, report: (error: unknown) => void) {
+  try {
+    await ensureStream(client, LOCAL_TABLES);
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+  const { messages: messagesTable } = LOCAL_TABLES;
+  return openStream({ client, messagesTable, pace: LOCAL_PACE, report });
+}
+
 /**
  * Creates the missing tables in an engine and serves namespaces on them, over HTTP and AMQP, each with its regular
  * sweep: the default one from the start, others from their first client on. Throws StartupError.
@@ -103,6 +118,7 @@ export async function serveNamespace(
   await requireTables(client, engine);
   say(`Tables are ready: ${Object.values(LOCAL_TABLES).join(', ')}`);
 
+  const stream = options.stream ? await openLocalStream(client, reportError) : undefined;
   const namespaces = new Namespaces({
     client,
     documentClient: documentClientOf(client),
@@ -112,6 +128,7 @@ export async function serveNamespace(
     leaseMs,
     rootKey,
     reportError,
+    stream,
   });
   const { amqp: ownDependencies } = namespaces.own;
   const controlled = withControlRoutes(routeByToken(namespaces), {
@@ -150,6 +167,7 @@ export async function serveNamespace(
       const closed = server.close();
       await amqp.close();
       await namespaces.close();
+      stream?.close();
       await closed;
       await namespaces.idle();
       client.destroy();

@@ -23,6 +23,8 @@ export interface Options {
   readonly config: string | undefined;
   /** The file that says how to reach the namespace while it runs. */
   readonly readyFile: string | undefined;
+  /** Whether receivers hear of messages that other servers on the same engine store. */
+  readonly stream: boolean;
   readonly quiet: boolean;
   /** Whether the addresses are printed as JSON, and nothing else. */
   readonly json: boolean;
@@ -41,6 +43,7 @@ export interface WrittenOptions {
   readonly certificate?: string;
   readonly config?: string;
   readonly readyFile?: string;
+  readonly stream?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -60,6 +63,7 @@ export function readOptions(written: WrittenOptions, env: NodeJS.ProcessEnv): Op
     certificate: readFileName(written.certificate, '--certificate', 'cert.pem'),
     config: readFileName(written.config, '--config', 'Config.json'),
     readyFile: readFileName(written.readyFile, '--ready-file', 'ready.json'),
+    stream: written.stream ?? false,
     quiet: json || (written.quiet ?? false),
     json,
   };

@@ -21,6 +21,12 @@ export interface Passage {
   readonly to: ServerProcess;
 }
 
+/** The passages between two servers, without the stream of the table and with it. */
+export const APART = {
+  plain: 'from one server to another',
+  streamed: 'the same, by the stream of the table',
+} as const;
+
 const BODY_BYTES = 200;
 const TICK_MS = 1;
 

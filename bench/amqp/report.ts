@@ -1,6 +1,7 @@
 import { type Cells, rounded, short, table } from '../markdown.ts';
 import { dollarsPerMillion } from '../prices.ts';
 import type { AmqpIdle } from './idle.ts';
+import { type AmqpLatency, APART } from './latency.ts';
 import type { AmqpSection } from './section.ts';
 
 export const AMQP_TITLE = '## What AMQP costs, and how fast it is';
@@ -65,6 +66,8 @@ ${table(
   ),
 )}
 
+${printRatios(latencies)}
+
 What a server holds more with idle connections, after a collection of garbage, MB:
 
 ${table(
@@ -72,6 +75,17 @@ ${table(
   memory.map(({ what, rss, heap }): Cells => [what, megabytes(rss), megabytes(heap)]),
 )}
 `;
+}
+
+/** The latencies between two servers by the stream, as shares of those of the same run without it. */
+function printRatios(latencies: readonly AmqpLatency[]): string {
+  const shares = latencies.flatMap(({ what, rate, p50, worst }) => {
+    const plain = latencies.find((row) => row.what === APART.plain && row.rate === rate);
+    if (what !== APART.streamed || plain === undefined) return [];
+    const [median, last] = [p50 / plain.p50, worst / plain.worst].map((share) => share.toFixed(2));
+    return `at ${rate.toLocaleString('en-US')} messages a second the median is ${median} times, and the worst ${last} times as long`;
+  });
+  return `With the stream of the table, ${shares.join('; ')}.`;
 }
 
 /** What receivers on empty queues cost, as Markdown. */

@@ -5,7 +5,7 @@ import { startCounting } from '../counted-units.ts';
 import { type ServerOptions, startServerProcess } from '../server-process.ts';
 import { measureRates } from '../throughput.ts';
 import { type AmqpIdle, measureIdle } from './idle.ts';
-import { type AmqpLatency, measureLatency, type Passage } from './latency.ts';
+import { type AmqpLatency, APART, measureLatency, type Passage } from './latency.ts';
 import { type AmqpMemory, measureMemory } from './memory.ts';
 import { type AmqpRate, measureAmqpRates } from './throughput.ts';
 import { type AmqpUnits, countAmqp } from './units.ts';
@@ -109,17 +109,33 @@ async function measureLatencies(
   return rows;
 }
 
-/** Starts two servers over one engine. A send to one does not wake a receiver of the other. */
+/**
+ * Starts two servers over one engine. A send to one does not wake a receiver of the other, unless they read the stream
+ * of the table.
+ */
 async function measureApart(
+  times: AmqpTimes,
+  options: ServerOptions,
+): Promise<readonly AmqpLatency[]> {
+  return [
+    ...(await measureBetween(APART.plain, false, times, options)),
+    ...(await measureBetween(APART.streamed, true, times, options)),
+  ];
+}
+
+async function measureBetween(
+  what: string,
+  stream: boolean,
   times: AmqpTimes,
   options: ServerOptions,
 ): Promise<readonly AmqpLatency[]> {
   const engine = await startEngine({ kind: options.engine });
   try {
-    const apart = { engine: undefined, profileDirectory: undefined, endpoint: engine.endpoint };
+    const own = { engine: undefined, profileDirectory: undefined };
+    const apart = { ...own, endpoint: engine.endpoint, stream };
     const [from, to] = [await startServerProcess(apart), await startServerProcess(apart)];
     try {
-      return await measureLatencies({ what: 'from one server to another', from, to }, times);
+      return await measureLatencies({ what, from, to }, times);
     } finally {
       await Promise.all([from.stop(), to.stop()]);
     }

@@ -1,11 +1,22 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { GARBAGE_AFTER, PARTITION_KEY, SORT_KEY } from '../../shared/storage/schema/tables.ts';
+import {
+  GARBAGE_AFTER,
+  MESSAGES_STREAM,
+  PARTITION_KEY,
+  SORT_KEY,
+} from '../../shared/storage/schema/tables.ts';
 import type { BrokerSettings } from '../broker-settings.ts';
 import { effectiveGrant } from '../effective-grant.ts';
-import { DIRECT_RIGHTS } from '../functions.ts';
+import { DIRECT_RIGHTS, STREAM_RIGHTS } from '../functions.ts';
 
 /** The two tables of a broker, in the shape that shared/storage expects. */
 export class BrokerTables extends Construct {
@@ -15,7 +26,20 @@ export class BrokerTables extends Construct {
   constructor(scope: Construct, id: string, settings: BrokerSettings) {
     super(scope, id);
     this.entities = brokerTable(this, 'Entities', settings);
-    this.messages = brokerTable(this, 'Messages', settings);
+    const stream = needsStream(settings)
+      ? StreamViewType[MESSAGES_STREAM.StreamViewType]
+      : undefined;
+    this.messages = brokerTable(this, 'Messages', settings, stream);
+  }
+
+  /** What a process needs that reads the stream of the messages table, by ARN; nothing without the stream. */
+  get streamRights(): readonly (readonly [arn: string, actions: readonly string[]])[] {
+    const { tableArn, tableStreamArn } = this.messages;
+    if (tableStreamArn === undefined) return [];
+    return [
+      [tableStreamArn, STREAM_RIGHTS.stream],
+      [tableArn, STREAM_RIGHTS.table],
+    ];
   }
 }
 
@@ -24,12 +48,13 @@ export class BrokerTables extends Construct {
  * SettingsError if the grant would give nothing.
  */
 export function grantDirect(at: string, grantee: IGrantable, tables: BrokerTables): Grant {
-  const grants = (['entities', 'messages'] as const).map((name) =>
-    Grant.addToPrincipal({
-      grantee,
-      actions: [...DIRECT_RIGHTS[name]],
-      resourceArns: [tables[name].tableArn],
-    }),
+  const rights = [
+    [tables.entities.tableArn, DIRECT_RIGHTS.entities],
+    [tables.messages.tableArn, DIRECT_RIGHTS.messages],
+    ...tables.streamRights,
+  ] as const;
+  const grants = rights.map(([arn, actions]) =>
+    Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [arn] }),
   );
   return effectiveGrant(at, grantee, combined(grants));
 }
@@ -38,8 +63,19 @@ function combined(grants: readonly Grant[]): Grant {
   return grants.reduce((all, one) => all.combine(one));
 }
 
-function brokerTable(scope: Construct, id: string, settings: BrokerSettings): Table {
+/** Whether something reads the stream of the messages table. */
+function needsStream({ streamWakeUps }: BrokerSettings): boolean {
+  return streamWakeUps;
+}
+
+function brokerTable(
+  scope: Construct,
+  id: string,
+  settings: BrokerSettings,
+  stream?: StreamViewType,
+): Table {
   return new Table(scope, id, {
+    ...(stream === undefined ? {} : { stream }),
     partitionKey: { name: PARTITION_KEY, type: AttributeType.STRING },
     sortKey: { name: SORT_KEY, type: AttributeType.STRING },
     billingMode: BillingMode.PAY_PER_REQUEST,

@@ -81,6 +81,7 @@ export class GatewayTask extends FargateTaskDefinition {
         [GATEWAY_VARIABLES.port]: String(CONTAINER_PORT),
         [GATEWAY_VARIABLES.drainNoticeMs]: String(DRAIN_NOTICE_MS),
         [GATEWAY_VARIABLES.accessLog]: String(settings.accessLogs),
+        ...(settings.streamWakeUps && { [GATEWAY_VARIABLES.streamWakeUps]: 'true' }),
         ...limitVariables(settings, amqp),
         AWS_REGION: Stack.of(this).region,
         NODE_OPTIONS: `--max-old-space-size=${Math.floor(amqp.memoryMb * HEAP_SHARE)}`,
@@ -88,6 +89,9 @@ export class GatewayTask extends FargateTaskDefinition {
     });
     this.#allow(DIRECT_RIGHTS.entities, tables.entities.tableArn);
     this.#allow(DIRECT_RIGHTS.messages, tables.messages.tableArn);
+    if (settings.streamWakeUps) {
+      for (const [arn, actions] of tables.streamRights) this.#allow(actions, arn);
+    }
     this.#allow(['secretsmanager:GetSecretValue'], rootKey.secretArn);
   }
 

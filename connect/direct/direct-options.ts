@@ -24,6 +24,11 @@ export interface DirectOptions {
   readonly region?: string;
   /** Credentials, or what gets them; default: those of the process, as the SDKs of AWS find them. */
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>);
+  /**
+   * Whether the stream of the messages table wakes waiting receivers, which then look less often. The construct
+   * `Broker` gives the table a stream with `streamWakeUps`; reading it costs requests. Default: false.
+   */
+  readonly stream?: boolean;
   /** The address of DynamoDB; default: that of the region. */
   readonly endpoint?: string;
 }

@@ -1,10 +1,9 @@
 import { boundedClient } from '../../shared/app/bounded-client.ts';
-import {
-  composeDependencies,
-  type NamespaceSettings,
-} from '../../shared/app/compose-dependencies.ts';
+import { composeDependencies } from '../../shared/app/compose-dependencies.ts';
 import { composeManagement } from '../../shared/app/compose-management.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
+import type { NamespaceSettings } from '../../shared/app/namespace-settings.ts';
+import { openStream } from '../../shared/app/open-stream.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
@@ -22,9 +21,13 @@ const SOCKETS_MAX = 256;
  * clients of the AMQP surface need no right of their own: the caller says who may reach it.
  */
 export function openDirect(options: DirectOptions): Upstream {
-  const { entitiesTable, messagesTable, namespace, tier = 'Standard', ...client } = options;
+  const { entitiesTable, messagesTable, namespace, tier = 'Standard', ...more } = options;
+  const { stream: isStreamed = false, ...client } = more;
   const dynamo = createLeanClient({ ...boundedClient(SOCKETS_MAX), ...client });
   explainRefusals(dynamo);
+  const stream = isStreamed
+    ? openStream({ client: dynamo, messagesTable, report: reportFault })
+    : undefined;
   const upstream = composeDirect({
     client: dynamo,
     tables: { entities: entitiesTable, messages: messagesTable },
@@ -34,11 +37,13 @@ export function openDirect(options: DirectOptions): Upstream {
     random: realRandom,
     rootKey: NO_ROOT_KEY,
     leaseMs: LEASE_MS.deployed,
+    stream,
   });
   return {
     ...upstream,
     close: async () => {
       await upstream.close();
+      stream?.close();
       dynamo.destroy();
     },
   };

@@ -11,17 +11,20 @@ export class DirectOptionsError extends Error {
 }
 
 const REQUIRED = ['entitiesTable', 'messagesTable', 'namespace'] as const;
-const ALLOWED: ReadonlySet<string> = new Set([...REQUIRED, 'tier', 'region', 'endpoint']);
+const ALLOWED: ReadonlySet<string> = new Set([...REQUIRED, 'tier', 'region', 'endpoint', 'stream']);
 
 /**
- * Reads settings as JSON, as `directSettings` of the construct `Broker` gives them; `region` and `endpoint` may be
- * added. `at` = where they are written, for the sentences. Throws DirectOptionsError.
+ * Reads settings as JSON, as `directSettings` of the construct `Broker` gives them; `region`, `endpoint` and `stream`
+ * may be added. `at` = where they are written, for the sentences. Throws DirectOptionsError.
  */
 export function readDirectOptions(json: string, at: string): DirectOptions {
   const settings = parse(json, at);
   for (const [name, value] of Object.entries(settings)) {
     if (!ALLOWED.has(name)) throw fault(at, `has the unknown field '${name}'`);
-    if (typeof value !== 'string' || value === '') throw fault(at, `needs a text as '${name}'`);
+    if (name === 'stream') {
+      if (typeof value !== 'boolean') throw fault(at, "needs true or false as 'stream'");
+    } else if (typeof value !== 'string' || value === '')
+      throw fault(at, `needs a text as '${name}'`);
   }
   const missing = REQUIRED.filter((name) => settings[name] === undefined);
   if (missing.length > 0) throw fault(at, `has no ${listed(missing, 'and')}`);

@@ -1,6 +1,6 @@
 import { SasTokens } from '../../client/sas-tokens.ts';
 import { BackgroundWork } from '../../shared/app/background-work.ts';
-import { processResources } from '../../shared/app/compose-dependencies.ts';
+import { processResources } from '../../shared/app/namespace-settings.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { reportBackgroundFault, reportFault } from '../../shared/app/report-fault.ts';

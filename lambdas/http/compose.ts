@@ -2,10 +2,10 @@ import type { Hono } from 'hono';
 import {
   type ComposedDependencies,
   composeDependencies,
-  type NamespaceSettings,
 } from '../../shared/app/compose-dependencies.ts';
 import { composeManagement } from '../../shared/app/compose-management.ts';
 import { sweepOf } from '../../shared/app/compose-sweep.ts';
+import type { NamespaceSettings } from '../../shared/app/namespace-settings.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import type { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';

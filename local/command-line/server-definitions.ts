@@ -44,6 +44,10 @@ export const START: Definition = {
       '--certificate <file>',
       'keep the certificate for TLS clients in this file, and its key beside it, for the next start',
     ],
+    [
+      '--stream',
+      'hear of messages that other servers on the same engine store, by the stream of the table',
+    ],
     ['--json', 'print JSON when ready, and nothing else'],
     ['--quiet', 'print the address only'],
   ],
@@ -79,6 +83,10 @@ export const PROXY: Definition = {
     [
       '--direct <json>',
       'its tables, as directSettings of the construct gives them; default: DYNABUS_DIRECT',
+    ],
+    [
+      '--stream',
+      'with --stack or --direct: the stream of the messages table wakes waiting receivers',
     ],
     ['--port <n>', 'port to listen on, 0 for any free one (default: 5672)'],
     [

@@ -2,8 +2,9 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { AmqpDependencies } from '../../amqp/service/dependencies.ts';
 import { type Composition, compose } from '../../lambdas/http/compose.ts';
-import type { ProcessResources } from '../../shared/app/compose-dependencies.ts';
 import { composeRenewal } from '../../shared/app/compose-renewal.ts';
+import type { ProcessResources } from '../../shared/app/namespace-settings.ts';
+import type { WaitStream } from '../../shared/app/open-stream.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
@@ -34,6 +35,8 @@ export interface SharedSettings {
   /** The key of RootManageSharedAccessKey of every namespace. */
   readonly rootKey: string;
   readonly reportError: (error: unknown) => void;
+  /** The stream of the messages table; absent = none is read. */
+  readonly stream?: WaitStream | undefined;
 }
 
 /**

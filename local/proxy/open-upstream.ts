@@ -17,6 +17,7 @@ export interface WrittenUpstream {
   readonly stack?: string;
   readonly region?: string;
   readonly direct?: string;
+  readonly stream?: boolean;
 }
 
 /** A namespace that answers. */
@@ -29,30 +30,42 @@ export interface OpenUpstream {
 
 /** Opens the namespace by the transport that the options choose. Throws UsageError and StartupError. */
 export async function openUpstream(
-  { to, stack, region, direct }: WrittenUpstream,
+  { to, stack, region, direct, stream }: WrittenUpstream,
   env: NodeJS.ProcessEnv,
 ): Promise<OpenUpstream> {
   if ([to, stack, direct].filter((one) => one !== undefined).length > 1) {
     throw new UsageError('Give one of --to, --stack and --direct.');
   }
-  if (to !== undefined) return await openAddress(httpsOptionsOf(to, region));
-  if (stack !== undefined) return await openTables(await optionsOfStack(stack, region, env));
+  const wakeUps = stream === true ? { stream } : {};
+  if (to !== undefined) return await openAddress(httpsOptionsOf(to, region), stream);
+  if (stack !== undefined) {
+    return await openTables({ ...(await optionsOfStack(stack, region, env)), ...wakeUps });
+  }
   const variable = env[DIRECT_VARIABLE] || undefined;
   const json = direct ?? variable;
   if (json === undefined) {
     const connection = env[CONNECTION_VARIABLE] || undefined;
-    if (connection !== undefined) return await openAddress(httpsOptionsOf(connection, region));
+    if (connection !== undefined) {
+      return await openAddress(httpsOptionsOf(connection, region), stream);
+    }
     throw new UsageError(
       `No namespace is given: name its stack with --stack; or give its connection string with --to or in ${CONNECTION_VARIABLE}; or the directSettings of the construct Broker with --direct or in ${DIRECT_VARIABLE}.`,
     );
   }
   const at = direct === undefined ? `The variable ${DIRECT_VARIABLE}` : '--direct';
   const options = readDirectOptions(json, at);
-  return await openTables({ ...options, region: await regionOf(region ?? options.region) });
+  const place = { region: await regionOf(region ?? options.region) };
+  return await openTables({ ...options, ...place, ...wakeUps });
 }
 
 /** Opens a namespace over HTTPS, and asks it for its health, so that what is wrong is said before clients come. */
-async function openAddress(options: HttpsOptions): Promise<OpenUpstream> {
+async function openAddress(
+  options: HttpsOptions,
+  stream: boolean | undefined,
+): Promise<OpenUpstream> {
+  if (stream === true) {
+    throw new UsageError('--stream needs the tables: give --stack or --direct, not --to.');
+  }
   const upstream = openHttps(options);
   const { namespace } = upstream.dependencies;
   try {

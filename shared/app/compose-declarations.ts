@@ -2,8 +2,9 @@ import type { Management } from '../broker/management/management.ts';
 import type { DeclarationStore } from '../broker/ports/declarations.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { DynamoDeclarationStore } from '../storage/entities/declaration-store.ts';
-import { composeDependencies, type NamespaceSettings } from './compose-dependencies.ts';
+import { composeDependencies } from './compose-dependencies.ts';
 import { composeManagement } from './compose-management.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
 
 /** The settings of a namespace whose entities stacks declare. */
 export interface DeclarationSettings extends Omit<NamespaceSettings, 'rootKey'> {

@@ -1,121 +1,27 @@
-import { getHeapStatistics } from 'node:v8';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { rootRulesOf } from '../auth/namespace-keys.ts';
-import type { RootKeySource } from '../auth/root-key.ts';
-import type { parseSasToken } from '../auth/sas-token-text.ts';
-import { TokenCache } from '../auth/token-cache.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
-import { type ConsumerWakes, NO_WAKES } from '../broker/ports/consumer-wakes.ts';
-import type { PushManagement } from '../broker/ports/management.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
-import type { Log } from '../domain/blocks/log.ts';
-import { BUDGETS } from '../domain/budgets/budgets.ts';
-import { MemoryBudget } from '../domain/budgets/memory-budget.ts';
-import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Entity } from '../domain/entities/entity.ts';
-import type { Tier } from '../domain/entities/tier.ts';
-import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
-import { pause, type Scheduler } from '../domain/scheduler.ts';
-import { Limiter } from '../domain/turns/limiter.ts';
-import { LoopTurns } from '../domain/turns/loop-turns.ts';
-import { WorkTurns } from '../domain/turns/work-turns.ts';
-import { brotli, type Compression } from '../storage/blocks/compression.ts';
-import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
-import { DocumentTable, documentClientOf } from '../storage/dynamodb/document-table.ts';
-import { singleRequests } from '../storage/dynamodb/item-requests.ts';
-import { sharedRequests } from '../storage/dynamodb/shared-requests.ts';
-import { Table } from '../storage/dynamodb/table.ts';
-import { DynamoActivity } from '../storage/entities/activity.ts';
-import { DynamoEntityStore } from '../storage/entities/entity-store.ts';
+import { STORAGE_LIMITS } from '../domain/limits.ts';
+import type { Scheduler } from '../domain/scheduler.ts';
+import type { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import type { DynamoActivity } from '../storage/entities/activity.ts';
+import type { DynamoEntityStore } from '../storage/entities/entity-store.ts';
 import { exactSizeOf } from '../storage/entities/exact-size.ts';
-import {
-  DynamoSubscriptionCatalog,
-  type SubscribedTo,
-} from '../storage/entities/subscription-catalog.ts';
 import type { WatchHeaders } from '../storage/hints/header-watch.ts';
-import { LeaseCache } from '../storage/hints/lease-cache.ts';
-import { LocalPartitionHints } from '../storage/hints/partition-hints.ts';
-import { ScanHints } from '../storage/hints/scan-hints.ts';
-import { SizeEstimate } from '../storage/hints/size-estimate.ts';
-import { Spread } from '../storage/hints/spread.ts';
-import { LocalWakeUps } from '../storage/hints/wake-ups.ts';
-import { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
+import type { LocalWakeUps } from '../storage/hints/wake-ups.ts';
+import type { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
 import { createMessageStore } from '../storage/message-store.ts';
-import { DueTimes } from '../storage/scheduling/due-times.ts';
-import type { TableNames } from '../storage/schema/tables.ts';
-import { PlainSessions } from '../storage/sessions/plain-sessions.ts';
-import { createSessionStore, type SweptSessionStore } from '../storage/sessions/session-store.ts';
+import type { SweptSessionStore } from '../storage/sessions/session-store.ts';
 import type { StoreContext } from '../storage/store-context.ts';
-import { BackgroundWork } from './background-work.ts';
-import { leaseEndMs } from './leases.ts';
+import type { BackgroundWork } from './background-work.ts';
+import { composeStores } from './compose-stores.ts';
+import { type NamespaceSettings, processResources } from './namespace-settings.ts';
 import { realScheduler } from './real-scheduler.ts';
-import { reportBackgroundFault } from './report-fault.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
-
-/** The settings of a namespace, which a function, a server or a test provides. */
-export interface NamespaceSettings {
-  readonly client: DynamoDBClient;
-  /** A client for plain JavaScript values; default: one that wraps `client`. */
-  readonly documentClient?: DynamoDBDocumentClient;
-  readonly tables: TableNames;
-  readonly namespace: string;
-  /** Limits the settings of entities; default: Standard. */
-  readonly tier?: Tier;
-  /** Which consumers management accepts, and who hears of them; absent = the namespace has no dispatcher. */
-  readonly push?: PushManagement;
-  readonly clock: Clock;
-  /** The clock by which tokens expire, for namespaces whose `clock` users move; default: `clock`. */
-  readonly tokenClock?: Clock;
-  readonly random: RandomSource;
-  /** The key of RootManageSharedAccessKey, or the source of its primary and secondary key. */
-  readonly rootKey: string | RootKeySource;
-  /** How long an entity may be used after it was read, ms; the same in all processes of the namespace. */
-  readonly leaseMs: number;
-  /** Counts the operations of authorization rules; default: no counting. */
-  readonly countOperation?: SurfaceDependencies['countOperation'];
-  /** Compresses payloads; default: brotli, on other threads. */
-  readonly compression?: Compression;
-  /** Runs work later; default: the timers of the process. */
-  readonly scheduler?: Scheduler;
-  /** Called with each failure of background work; default: writes it to the log. */
-  readonly reportFault?: (error: unknown) => void;
-  /** The memory for requests and connections, bytes; default: a share of the heap limit. */
-  readonly memoryBytes?: number;
-  /** What the namespaces of one process share; default: the namespace has its own. */
-  readonly process?: ProcessResources;
-  /** Parses tokens; default: `parseSasToken`. A parser of one of several namespaces refuses tokens of the others. */
-  readonly parseToken?: typeof parseSasToken;
-  /** Limits of DynamoDB's requests; default: `STORAGE_LIMITS`. Tests make them smaller. */
-  readonly limits?: StorageLimits;
-  /** Makes what hears of messages of logs that have consumers; default: nobody does. */
-  readonly consumers?: (stores: WakingStores) => ConsumerWakes;
-  /** Counts capacity units, for benchmarks and tests. */
-  readonly meter?: UnitMeter;
-}
-
-/** The stores with which consumers are woken. */
-export interface WakingStores
-  extends Pick<StoreContext, 'namespace' | 'table' | 'clock' | 'random' | 'background'> {
-  readonly documents: DocumentTable;
-  readonly dueWork: DueWorkIndex;
-  readonly entities: DynamoEntityStore;
-}
-
-/** What bounds the memory and the time of a whole process, however many namespaces it serves. */
-export type ProcessResources = Pick<SurfaceDependencies, 'memory'> &
-  Pick<StoreContext, 'workTurns'>;
-
-/** The resources of a process; `memoryBytes` = the memory for requests and connections. */
-export function processResources(
-  scheduler: Scheduler = realScheduler,
-  memoryBytes: number = memoryOfProcess(),
-): ProcessResources {
-  return { memory: new MemoryBudget(memoryBytes), workTurns: new WorkTurns(scheduler) };
-}
 
 /** The dependencies of the surfaces, and those of the composition itself. */
 export interface ComposedDependencies extends SurfaceDependencies {
@@ -134,13 +40,6 @@ export interface ComposedDependencies extends SurfaceDependencies {
   /** Forwards the messages of an entity that may have just begun to forward. */
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
-
-const { scansOfLog: SCANS } = BUDGETS;
-/**
- * How long a process relies on the next due time that it has read, ms. So it notices at most this late what another
- * process schedules.
- */
-const DUE_KNOWN_MS = 1000;
 
 /**
  * Composes broker and storage without management. `serving` = `MANY_AT_ONCE` in a process that serves many clients at
@@ -190,133 +89,4 @@ export function composeDependencies(
     namespace,
     countOperation: settings.countOperation,
   };
-}
-
-function composeTables(settings: NamespaceSettings, scheduler: Scheduler) {
-  const { client, tables, random, meter } = settings;
-  const documentClient = settings.documentClient ?? documentClientOf(client);
-  const options = { scheduler, random, meter, transactionItems: settings.limits?.transactionItems };
-  return {
-    documents: new DocumentTable(documentClient, tables.entities, options),
-    table: new Table(client, tables.messages, options),
-  };
-}
-
-function composeStores(
-  settings: NamespaceSettings,
-  ages: AgeClock,
-  { scheduler, workTurns }: Pick<StoreContext, 'scheduler' | 'workTurns'>,
-  { remembersScans, share, watch }: Serving & { readonly watch: WatchHeaders | undefined },
-) {
-  const { namespace, clock, random } = settings;
-  const { documents, table } = composeTables(settings, scheduler);
-  const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
-  const partitionHints = new LocalPartitionHints(ages);
-  const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
-  const later = (work: () => Promise<void>) => background.add(work);
-  const wakeUps = new LocalWakeUps(scheduler, watch?.({ table, scheduler, background: later }));
-  const { entities, subscribed, tokens } = composeEntities(settings, {
-    ages,
-    scheduler,
-    documents,
-    dueWork,
-    onChange: (key) => wakeUps.entityChanged(key),
-  });
-  const waking = {
-    namespace,
-    table,
-    documents,
-    dueWork,
-    entities,
-    clock,
-    random,
-    background: later,
-  };
-  const context: StoreContext = {
-    namespace,
-    table,
-    items: share === undefined ? singleRequests(table) : sharedRequests(table, scheduler, share),
-    clock,
-    scheduler,
-    workTurns,
-    requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
-    random,
-    compression: settings.compression ?? brotli,
-    scanHints: new ScanHints(ages, remembersScans),
-    scans: { small: new Limiter(SCANS.small), large: new Limiter(SCANS.large) },
-    spread: new Spread(),
-    sizeEstimate: new SizeEstimate(ages),
-    dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
-    plainSessions: new PlainSessions(),
-    background: later,
-    isCurrent: (log) => isCurrent(entities, log),
-    wake: (logName, messages) => {
-      partitionHints.noteArrival(logName);
-      wakeUps.wake(logName, messages);
-    },
-    consumers: settings.consumers?.(waking) ?? NO_WAKES,
-    addDueWork: (log, dueAt) => dueWork.add(log, dueAt),
-  };
-  const touch = (entity: Entity, now: number) => entities.touch(entity, now);
-  const activity = new DynamoActivity({ clock, touch, background: later });
-  const subscriptions = new DynamoSubscriptionCatalog(documents, namespace, subscribed);
-  return {
-    entities,
-    subscriptions,
-    activity,
-    dueWork,
-    background,
-    context,
-    documents,
-    sessions: createSessionStore(context),
-    wakeUps,
-    tokens,
-    partitionHints,
-  };
-}
-
-/** Composes the entity store and its caches. `onChange` hears of each queue or topic that this process has changed. */
-function composeEntities(
-  { tables, namespace, random, leaseMs, parseToken }: NamespaceSettings,
-  {
-    ages,
-    scheduler,
-    documents,
-    dueWork,
-    onChange,
-  }: Pick<ComposedDependencies, 'ages' | 'scheduler' | 'documents' | 'dueWork'> & {
-    readonly onChange: (key: string) => void;
-  },
-) {
-  const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
-  const cache = new LeaseCache<Entity>(leaseMs, ages);
-  const tokens = new TokenCache(ages, undefined, parseToken);
-  const entities = new DynamoEntityStore({
-    table: documents,
-    messagesTable: tables.messages,
-    namespace,
-    random,
-    ages,
-    cache,
-    dueWork,
-    forgetOthers: (key) => {
-      subscribed.forget(key);
-      tokens.changed(key);
-      onChange(key);
-    },
-    leasesEnded: () => pause(scheduler, leaseEndMs(leaseMs)),
-  });
-  return { entities, subscribed, tokens };
-}
-
-function memoryOfProcess(): number {
-  return getHeapStatistics().heap_size_limit * BUDGETS.process.heldShareOfHeap;
-}
-
-async function isCurrent(
-  entities: DynamoEntityStore,
-  { entityKey, entityId, subQueue, generation }: Log,
-): Promise<boolean> {
-  const entity = await entities.read(entityKey);
-  return entity?.id === entityId && entity.generations[subQueue] === generation;
 }

@@ -1,9 +1,6 @@
 import { sweep } from '../storage/maintenance/sweep.ts';
-import {
-  type ComposedDependencies,
-  composeDependencies,
-  type NamespaceSettings,
-} from './compose-dependencies.ts';
+import { type ComposedDependencies, composeDependencies } from './compose-dependencies.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
 
 /** Composes the sweep alone, as its function needs it. */
 export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () => Promise<boolean> {

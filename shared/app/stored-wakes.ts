@@ -9,7 +9,7 @@ import { keyItem } from '../storage/dynamodb/table.ts';
 import { CONSUMER_MARK, CONSUMER_MARKS } from '../storage/schema/consumer-marks.ts';
 import { consumedBy, wakeNoteKey } from '../storage/schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../storage/schema/tables.ts';
-import type { WakingStores } from './compose-dependencies.ts';
+import type { WakingStores } from './namespace-settings.ts';
 
 /** How long the note of messages that came back is kept, ms: it serves only the table's stream. */
 const NOTE_MS = 3_600_000;

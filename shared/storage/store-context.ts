@@ -8,6 +8,7 @@ import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
 import type { ItemRequests } from './dynamodb/item-requests.ts';
 import type { Table } from './dynamodb/table.ts';
+import type { OwnBlocks } from './hints/own-blocks.ts';
 import type { ScanHints } from './hints/scan-hints.ts';
 import type { SizeEstimate } from './hints/size-estimate.ts';
 import type { Spread } from './hints/spread.ts';
@@ -35,6 +36,8 @@ export interface StoreContext {
   readonly dueTimes: DueTimes;
   readonly plainSessions: PlainSessions;
   readonly sizeEstimate: SizeEstimate;
+  /** Absent in a process that reads no stream. */
+  readonly ownBlocks?: OwnBlocks | undefined;
   /**
    * Runs work that no client needs to wait for, such as the deletion of a payload without references. A crash loses it,
    * and the sweep finds what is left.

@@ -56,7 +56,7 @@ test('one small task, of which nothing is root and nothing can be written to', (
 
 test('a task is told what a function behind HTTP is told, and where to listen', () => {
   const [definition] = propertiesById<{ ContainerDefinitions: readonly Container[] }>(
-    template,
+    synthesize({ amqp: AMQP, streamWakeUps: true }),
     'AWS::ECS::TaskDefinition',
   ).values();
   const told = definition?.ContainerDefinitions[0]?.Environment.map(({ Name }) => Name);

@@ -118,7 +118,7 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
   [
     'a setting with a typing error',
     { keepDate: true },
-    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
+    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, streamWakeUps, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
   ],
   [
     'a setting like no other',

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { WaitStream } from '../../shared/app/open-stream.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../../shared/broker/broker.ts';
 import type { EntitySettings } from '../../shared/broker/management/describe-entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { ask, startProcess } from './composed-process.ts';
+import { TABLES } from './start-broker.ts';
 import { SteppedTime } from './stepped-time.ts';
+import { STREAMED_TABLES } from './streamed-tables.ts';
 
 const HOUR_MS = 3_600_000;
 /** Steps in which a test waits for a message, ms. */
@@ -67,12 +70,14 @@ interface Options {
   readonly hook?: (command: string) => void | Promise<void>;
   /** The client of the other process, which the caller destroys. */
   readonly otherClient?: DynamoDBClient;
+  /** Has the waiting process read the stream of the messages table. */
+  readonly stream?: (time: SteppedTime) => Promise<WaitStream>;
 }
 
 /** Starts both processes. */
 export async function startIdleReceivers(
   t: TestContext,
-  { hook = () => {}, otherClient }: Options = {},
+  { hook = () => {}, otherClient, stream }: Options = {},
 ): Promise<IdleReceivers> {
   const time = new SteppedTime();
   const [here, there] = [time.client(), time.client()];
@@ -90,8 +95,10 @@ export async function startIdleReceivers(
     { step: 'initialize', priority: 'high', name: 'hook' },
   );
   const meter = new UnitMeter();
-  const shared = { clock: time.clock, tier: 'Standard' as const };
-  const waiting = await startProcess(t, { ...shared, client: here, scheduler: time, meter });
+  const tables = stream === undefined ? TABLES : STREAMED_TABLES;
+  const shared = { clock: time.clock, tier: 'Standard' as const, tables };
+  const own = { client: here, scheduler: time, meter, stream: await stream?.(time) };
+  const waiting = await startProcess(t, { ...shared, ...own });
   const { namespace } = waiting;
   const other = await startProcess(t, { ...shared, client: otherClient ?? there, namespace });
   return {

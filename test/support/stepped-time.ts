@@ -17,18 +17,21 @@ export class SteppedTime extends ManualScheduler {
   /** A client whose requests hold the time. The caller destroys it. */
   client(): DynamoDBClient {
     const client = engineClient();
-    client.middlewareStack.add(
-      (next) => async (args) => {
-        this.#underWay++;
-        try {
-          return await next(args);
-        } finally {
-          this.#underWay--;
-        }
-      },
-      { step: 'initialize', name: 'steppedTime' },
-    );
+    client.middlewareStack.add((next) => (args) => this.holdDuring(next(args)), {
+      step: 'initialize',
+      name: 'steppedTime',
+    });
     return client;
+  }
+
+  /** Holds the time while some work is under way. */
+  async holdDuring<Value>(work: Promise<Value>): Promise<Value> {
+    this.#underWay++;
+    try {
+      return await work;
+    } finally {
+      this.#underWay--;
+    }
   }
 
   override async settled(): Promise<void> {

@@ -32,7 +32,9 @@ export function announce(
   log: Log,
   { section, sequence, slots }: Pick<Block, 'section' | 'sequence' | 'slots'>,
 ): void {
-  context.scanHints.noteBlock(logName(log), blockSortKey(section, sequence));
+  const sortKey = blockSortKey(section, sequence);
+  context.scanHints.noteBlock(logName(log), sortKey);
+  context.ownBlocks?.note(logName(log), sortKey);
   context.wake(logName(log), slots.size);
   if (log.isConsumed && log.sessions === undefined) context.consumers.available(log, true);
 }

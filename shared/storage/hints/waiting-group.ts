@@ -4,30 +4,27 @@ import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 import { splitSubscriptionKey } from '../schema/entity-keys.ts';
 import { headerKey } from '../schema/message-keys.ts';
 import type { HeaderWatch, WatchedHeaders } from './header-watch.ts';
+import { CALM_AFTER_MS, isCovered, lookIntervalMs, POLL_MS } from './look-interval.ts';
 
-/** The first look for messages of other processes, and the longest time between looks while none arrive. */
-const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
-/** Once receives have waited for the same empty log for so long without a break, ms, they look less often. */
-const CALM_AFTER_MS = 60_000;
-/**
- * The time between two looks then, ms: in the main log, whose header is watched meanwhile, and in another sub-queue,
- * in which messages arrive without a change of a header.
- */
-const CALM_POLL_MS = { watched: 30_000, unwatched: 10_000 } as const;
-/**
- * How long a header must not have changed before a look that finds its log empty counts, ms: a sender changes the
- * header first, and then stores its messages.
- */
-const SETTLED_MS = 10_000;
+
+/** What tells waiting receives of messages that other processes store. */
+export interface WaitSignals {
+  /** Watches headers of partitions; absent = waiting receives look for themselves. */
+  readonly headers?: Pick<HeaderWatch, 'watch'> | undefined;
+  /** The stream of the messages table; absent = this process reads none. */
+  readonly stream?: { readonly coveredSince: number } | undefined;
+}
 
 /** The receives that wait on the same logs, the longest wait first. */
 export class WaitingGroup {
   readonly scheduler: Scheduler;
   readonly #waiting = new Set<Waiter>();
   readonly #logs: readonly Log[];
-  readonly #headers: Pick<HeaderWatch, 'watch'> | undefined;
+  readonly #signals: WaitSignals;
   readonly #beganAt: number;
+  /** When the last of them began to listen, before its look, monotonic ms. */
+  #listenedAt = Number.NEGATIVE_INFINITY;
   #watched: WatchedHeaders | undefined;
   /** When the last look began, if it saw no message at all, monotonic ms. */
   #emptyAt: number | undefined;
@@ -36,14 +33,10 @@ export class WaitingGroup {
   /** For a message that becomes available by time alone. */
   #change: TimedLook | undefined;
 
-  constructor(
-    scheduler: Scheduler,
-    logs: readonly Log[],
-    headers: Pick<HeaderWatch, 'watch'> | undefined,
-  ) {
+  constructor(scheduler: Scheduler, logs: readonly Log[], signals: WaitSignals) {
     this.scheduler = scheduler;
     this.#logs = logs;
-    this.#headers = headers;
+    this.#signals = signals;
     this.#beganAt = scheduler.now();
   }
 
@@ -57,8 +50,16 @@ export class WaitingGroup {
     return entityKey === key || splitSubscriptionKey(entityKey)?.topic === key;
   }
 
+  /** The headers that a send to one of the logs changes. */
+  get headers(): readonly string[] {
+    return this.#logs.map(
+      ({ headerEntityId, partition }) => headerKey(headerEntityId, partition).pk,
+    );
+  }
+
   add(waiter: Waiter): void {
     this.#waiting.add(waiter);
+    this.#listenedAt = this.scheduler.now();
     this.#schedule();
   }
 
@@ -67,7 +68,7 @@ export class WaitingGroup {
     if (this.isEmpty) this.#stop();
   }
 
-  /** Ends the group, in which none waits any more. */
+  /** Ends the watch of headers. */
   end(): void {
     this.#watched?.end();
     this.#watched = undefined;
@@ -99,30 +100,45 @@ export class WaitingGroup {
   /** Lets one of them look after `ms` at the latest; `emptyAt` as for `WakeUp.within`. */
   lookWithin(ms: number, emptyAt: number | undefined): void {
     this.#emptyAt = emptyAt;
-    if (ms < this.#intervalMs) {
-      const change = () => {
-        this.#change = undefined;
-        this.#wakeLongest();
-      };
-      this.#change = this.#sooner(this.#change, ms, change);
-    }
+    this.expectChange(ms);
+    this.#schedule();
+  }
+
+  /** Lets one of them look after `ms`, when a message becomes available by time, if none looks earlier anyway. */
+  expectChange(ms: number): void {
+    if (this.isEmpty || ms >= this.#intervalMs) return;
+    const change = () => {
+      this.#change = undefined;
+      this.#wakeLongest();
+    };
+    this.#change = this.#sooner(this.#change, ms, change);
+  }
+
+  /** Lets one of them look as often as without a stream, which has just become late or has lost records. */
+  streamLapsed(): void {
     this.#schedule();
   }
 
   /** The time until one of them looks, ms. */
   get #intervalMs(): number {
-    const isCalm = this.#isOld && this.#emptyAt !== undefined && this.#pollMs === POLL_MS.most;
-    if (!isCalm) return this.#pollMs;
-    if (!this.#areWatchable) return CALM_POLL_MS.unwatched;
-    const settledAt = (this.#watched?.unchangedSince ?? Infinity) + SETTLED_MS;
-    return (this.#emptyAt ?? 0) >= settledAt ? CALM_POLL_MS.watched : this.#pollMs;
+    return lookIntervalMs(this.#state);
   }
 
-  get #isOld(): boolean {
-    return this.scheduler.now() - this.#beganAt >= CALM_AFTER_MS;
+  get #state() {
+    return {
+      pollMs: this.#pollMs,
+      waitedMs: this.scheduler.now() - this.#beganAt,
+      emptyAt: this.#emptyAt,
+      listenedAt: this.#listenedAt,
+      logs: this.#logs.length,
+      areMain: this.#areMain,
+      unchangedSince: this.#watched?.unchangedSince ?? Infinity,
+      // The group hears of its logs only since it began.
+      coveredSince: Math.max(this.#beganAt, this.#signals.stream?.coveredSince ?? Infinity),
+    };
   }
 
-  get #areWatchable(): boolean {
+  get #areMain(): boolean {
     return this.#logs.every(({ subQueue }) => subQueue === 'main');
   }
 
@@ -143,8 +159,10 @@ export class WaitingGroup {
   #pollNow(): void {
     this.#poll = undefined;
     this.#pollMs = Math.min(POLL_MS.most, this.#pollMs * POLL_GROWTH);
-    if (this.#isOld && this.#areWatchable) {
-      this.#watched ??= this.#headers?.watch(headersOf(this.#logs), () => this.#hearNews());
+    const state = this.#state;
+    if (isCovered(state)) this.end();
+    else if (state.waitedMs >= CALM_AFTER_MS && state.areMain) {
+      this.#watched ??= this.#signals.headers?.watch(this.headers, () => this.#hearNews());
     }
     this.#wakeLongest();
     this.#schedule();
@@ -181,11 +199,6 @@ export class WaitingGroup {
 interface TimedLook {
   readonly at: number;
   readonly timer: Timer;
-}
-
-/** The headers that a send to one of the logs changes. */
-function headersOf(logs: readonly Log[]): readonly string[] {
-  return logs.map(({ headerEntityId, partition }) => headerKey(headerEntityId, partition).pk);
 }
 
 /** One waiting receive. */

@@ -90,7 +90,12 @@ export class DueTimes {
 
   /** Forgets the due time of a log, so that it is read again. */
   forget(log: Log): void {
-    this.#known.delete(logKey(log));
+    this.forgetNamed(logKey(log));
+  }
+
+  /** The same for the log with this key. */
+  forgetNamed(key: string): void {
+    this.#known.delete(key);
     this.#noteForgotten(this.#ages.now());
   }
 

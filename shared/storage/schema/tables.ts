@@ -20,6 +20,12 @@ export const SORT_KEY = 'sk';
  */
 export const GARBAGE_AFTER = 'gc';
 
+/**
+ * The stream of the messages table, where it has one: for processes that wait (docs/decisions/0036). The images of
+ * changed items are in it.
+ */
+export const MESSAGES_STREAM = { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' } as const;
+
 /** The request that creates one of the tables on any engine that speaks the DynamoDB API. */
 export function createTableRequest(tableName: string) {
   return {

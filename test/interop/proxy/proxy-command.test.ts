@@ -247,6 +247,8 @@ describe('dynabus proxy', () => {
       [['--direct', '[]'], /^--direct is not a JSON object: /],
       [['--direct', '{"namespace":"a"}'], /^--direct has no entitiesTable and messagesTable: /],
       [['--direct', '{"table":"a"}'], /^--direct has the unknown field 'table': /],
+      [['--direct', '{"stream":"yes"}'], /^--direct needs true or false as 'stream': /],
+      [['--to', namespace.connectionString, '--stream'], /^--stream needs the tables: /],
       [['--direct', '{"namespace":1}'], /^--direct needs a text as 'namespace': /],
       [[], /^The variable DYNABUS_DIRECT is not JSON: /, { DYNABUS_DIRECT: 'x' }],
       [[...direct, '--port', '70000'], /^--port takes a number from 0 to 65535, not '70000'\.$/],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Log } from '../../../shared/domain/blocks/log.ts';
-import { LocalWakeUps } from '../../../shared/storage/hints/wake-ups.ts';
+import type { HeaderWatch } from '../../../shared/storage/hints/header-watch.ts';
+import { LocalWakeUps, type WaitedStream } from '../../../shared/storage/hints/wake-ups.ts';
 import { ManualScheduler } from '../../support/manual-scheduler.ts';
 
 const LONG_MS = 3_600_000;
@@ -19,10 +20,10 @@ const MAIN: Log = {
 };
 
 /** A receive that finds nothing, and waits again each time. */
-function start(log = MAIN) {
+function start(log = MAIN, stream?: WaitedStream) {
   const scheduler = new ManualScheduler();
   const header = { unchangedSince: 0, tell: () => {}, isWatched: false };
-  const wakeUps = new LocalWakeUps(scheduler, {
+  const headers: Pick<HeaderWatch, 'watch'> = {
     watch: (_, onNews) => {
       header.tell = onNews;
       header.isWatched = true;
@@ -35,7 +36,8 @@ function start(log = MAIN) {
         },
       };
     },
-  });
+  };
+  const wakeUps = new LocalWakeUps(scheduler, { headers, stream });
   const looks: number[] = [];
   const state = { isEmpty: true, changesInMs: Number.POSITIVE_INFINITY, isOver: false };
   const wait = async () => {
@@ -128,4 +130,72 @@ test('a change of the entity by this process wakes a receive that looks rarely, 
   assert.equal(await looksDuring(100), 0);
   wakeUps.entityChanged('t');
   assert.equal(await looksDuring(100), 1);
+});
+
+/** A stream that a test makes late, and that counts who has it read. */
+class FakeStream implements WaitedStream {
+  coveredSince = Number.POSITIVE_INFINITY;
+  attending = 0;
+
+  attend(): () => void {
+    this.attending++;
+    return () => {
+      this.attending--;
+    };
+  }
+}
+
+test('with a stream, receives on an empty log look every 30 s, from the first look on that it covers', async () => {
+  const stream = new FakeStream();
+  const { header, scheduler, looksDuring, end } = start(MAIN, stream);
+  assert.equal(stream.attending, 1);
+  // It is opened after the receive has looked, so it does not tell what came in between.
+  await scheduler.pass(40);
+  stream.coveredSince = scheduler.now();
+  assert.equal(await looksDuring(1000), 1);
+  assert.equal(await looksDuring(5 * MINUTE_MS), 10);
+  assert.equal(header.isWatched, false);
+  await end();
+  assert.equal(stream.attending, 0);
+});
+
+test('with a stream, receives on a log with locked messages look every ten seconds', async () => {
+  const stream = new FakeStream();
+  const { scheduler, state, looksDuring } = start(MAIN, stream);
+  state.isEmpty = false;
+  stream.coveredSince = 0;
+  await scheduler.pass(MINUTE_MS);
+  assert.equal(await looksDuring(MINUTE_MS), 6);
+});
+
+test('when the stream becomes late, receives look as without it, within two seconds', async () => {
+  const stream = new FakeStream();
+  const { header, scheduler, wakeUps, looksDuring } = start(MAIN, stream);
+  stream.coveredSince = 0;
+  await scheduler.pass(3 * MINUTE_MS + 1000);
+  stream.coveredSince = Number.POSITIVE_INFINITY;
+  wakeUps.streamLapsed();
+  assert.equal(await looksDuring(POLL_MS), 1);
+  assert.equal(header.isWatched, true);
+  // The stream goes on: headers need not be read any more.
+  stream.coveredSince = scheduler.now();
+  await scheduler.pass(2 * MINUTE_MS);
+  assert.equal(header.isWatched, false);
+});
+
+test('a message wakes a receive at once that the stream lets look rarely, and one that becomes free wakes it in time', async () => {
+  const stream = new FakeStream();
+  const { scheduler, wakeUps, looks, looksDuring } = start(MAIN, stream);
+  stream.coveredSince = 0;
+  await scheduler.pass(MINUTE_MS + 1000);
+  wakeUps.wake('id.0m0', 1);
+  assert.equal(await looksDuring(100), 1);
+  wakeUps.expectChange('id.0m0', 4321);
+  const from = scheduler.now();
+  assert.equal(await looksDuring(5000), 1);
+  assert.equal(looks[0], from + 4321);
+  wakeUps.expectDue(new Map([['id.0', 1234]]));
+  assert.equal(await looksDuring(1300), 1);
+  wakeUps.expectDue(new Map([['other.0', 0]]));
+  assert.equal(await looksDuring(1000), 0);
 });
