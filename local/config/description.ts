@@ -96,8 +96,8 @@ export interface DeliverySettings {
   /** The queue or topic of this description to which dead letters are forwarded. */
   readonly forwardDeadLetteredMessagesTo?: string | undefined;
   /**
-   * The only consumers, which push messages to a target, as a list, or as a record by name, in which a text is a target:
-   * `{ worker: 'http://127.0.0.1:3000/orders' }`. Default: those that it has; a new one has none.
+   * The only consumers, which push messages to a target, as a list, or as a record by name, in which a text is a
+   * target: `{ worker: 'http://127.0.0.1:3000/orders' }`. Default: those that it has; a new one has none.
    */
   readonly consumers?:
     | readonly ConsumerDescription[]

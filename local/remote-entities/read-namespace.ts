@@ -15,7 +15,10 @@ import type { RemoteEntities } from './remote-entities.ts';
 const TOPICS_MAX = 16;
 const RULES_PAGE = 100;
 
-/** Reads all entities of a namespace with their rules and consumers, all in the order of their names. Throws as `RemoteEntities`. */
+/**
+ * Reads all entities of a namespace with their rules and consumers, all in the order of their names. Throws as
+ * `RemoteEntities`.
+ */
 export async function readNamespace(remote: RemoteEntities): Promise<ExportedNamespace> {
   const [queues, topics, consumers] = await Promise.all([
     remote.list('$Resources/Queues'),

@@ -18,11 +18,11 @@ const RULES_MAX = LIMITS.listPage;
 const RULES_BYTES = 512 * KB;
 
 /**
- * All entities with their counts, rules and consumers, page by page, always in JSON (semantics G28). A page begins after the
- * entity that `after` names, whether it still exists or not, so that entities that come and go do not move others. Its
- * cost does not depend on where it begins: a page of 100 queues reads 101 descriptions, some 15 read units; each topic
- * is a query more, each topic with subscriptions another one for its rules, and if these are many, each subscription
- * one; then the counts. Throws Unauthenticated, ArgumentError.
+ * All entities with their counts, rules and consumers, page by page, always in JSON (semantics G28). A page begins
+ * after the entity that `after` names, whether it still exists or not, so that entities that come and go do not move
+ * others. Its cost does not depend on where it begins: a page of 100 queues reads 101 descriptions, some 15 read
+ * units; each topic is a query more, each topic with subscriptions another one for its rules, and if these are many,
+ * each subscription one; then the counts. Throws Unauthenticated, ArgumentError.
  */
 export async function listEverything(
   dependencies: ManageDependencies,

@@ -56,8 +56,9 @@ export interface Application {
 /**
  * Creates the entities of a configuration, destinations of forwarding first, and updates those that exist with other
  * settings. Rules, consumers and shared access policies of what exists are changed only if the configuration mentions
- * them. Entities that it does not mention stay; other rules of a subscription whose rules it has, and other consumers of
- * an entity whose consumers it has, do not. Applying it again changes nothing. A forward that closes a circle is set once all entities exist.
+ * them. Entities that it does not mention stay; other rules of a subscription whose rules it has, and other consumers
+ * of an entity whose consumers it has, do not. Applying it again changes nothing. A forward that closes a circle is set
+ * once all entities exist.
  *
  * Up to 16 entities, and 128 of their rules, are worked on at a time; each costs what its creation costs, and one that
  * exists two reads or more. Throws what the target throws beside BrokerError, after the work that was begun.
