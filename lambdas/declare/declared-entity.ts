@@ -166,7 +166,7 @@ export function except<T = undefined>(code: BrokerErrorCode, instead?: () => Pro
 /** The namespace, in which others may be at work: calls are repeated, and keep the policies that others add. */
 function targetOf(dependencies: DeclareDependencies): ConfigTarget {
   const { management } = dependencies;
-  const { rules } = management;
+  const { rules, consumers } = management;
   const patient = <T>(work: () => Promise<T>) => repeat(dependencies, work);
   return {
     create: (path, settings) => patient(() => management.create(path, settings)),
@@ -193,6 +193,12 @@ function targetOf(dependencies: DeclareDependencies): ConfigTarget {
       delete: (path, name) =>
         patient(() => rules.delete(path, name)).catch(except('MessagingEntityNotFound')),
       list: (path, page) => patient(() => rules.list(path, page)),
+    },
+    consumers: {
+      put: (path, name, input) => patient(() => consumers.put(path, name, input)),
+      remove: (path, name) =>
+        patient(() => consumers.remove(path, name)).catch(except('MessagingEntityNotFound')),
+      list: (path) => patient(() => consumers.list(path)),
     },
   };
 }

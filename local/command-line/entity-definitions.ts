@@ -27,7 +27,10 @@ const EXPORT: Definition = {
   ],
   callsNamespace: true,
   options: [
-    ['--entities', 'write queues, topics, subscriptions and rules, as Config.json of the emulator'],
+    [
+      '--entities',
+      'write queues, topics, subscriptions, rules and consumers, as Config.json of the emulator',
+    ],
     ['--keys', 'with --entities: write shared access policies with their keys, too'],
     ['--out <file>', 'write to a file; default: the output'],
     ['--session <id>', 'of an entity with sessions: write this session only'],
@@ -51,7 +54,10 @@ const IMPORT: Definition = {
       'read from a file, which is checked before anything is sent; default: the input',
     ],
     ['--entities <file>', 'create the entities of a Config.json that are missing'],
-    ['--update', 'with --entities: make those that exist as in the file, with their rules'],
+    [
+      '--update',
+      'with --entities: make those that exist as in the file, with their rules and consumers',
+    ],
   ],
   examples: [
     'dynabus import orders --in orders.ndjson',
@@ -60,6 +66,33 @@ const IMPORT: Definition = {
     'dynabus import --entities Config.json --update',
   ],
   load: async () => (await import('./commands/import.ts')).runImport,
+};
+
+const CONSUMER: Definition = {
+  name: 'consumer',
+  summary: 'list, set or remove consumers, which push messages of a queue to a target',
+  arguments: [
+    ['<verb>', 'one of list, set and remove'],
+    ['[path]', 'the queue, subscription or dead-letter queue; list without it takes all'],
+    ['[name]', 'the consumer to set or remove'],
+  ],
+  callsNamespace: true,
+  options: [
+    ['--target <target>', 'with set: a Lambda function by its ARN, or an address of this machine'],
+    ['--batch <n>', 'with set: messages of one call at most; default: 10'],
+    ['--window <duration>', 'with set: how long a call waits for more messages; default: 0s'],
+    ['--concurrency <n>', 'with set: calls at the same time at most; default: 10'],
+    ['--rate <n>', 'with set: messages a second at most; default: no limit'],
+    ['--timeout <duration>', 'with set: how long one call may take; default: 1m'],
+    ['--disabled', 'with set: push no messages; they stay in the queue'],
+  ],
+  examples: [
+    'dynabus consumer list',
+    'dynabus consumer set orders worker --target http://127.0.0.1:3000/orders --batch 100 --window 1s',
+    "dynabus consumer list 'orders/$deadletterqueue' --json",
+    'dynabus consumer remove orders worker',
+  ],
+  load: async () => (await import('./commands/consumer.ts')).runConsumer,
 };
 
 const DEPLOY_INFO: Definition = {
@@ -75,4 +108,4 @@ const DEPLOY_INFO: Definition = {
 };
 
 /** The commands on entities and the namespace. */
-export const ENTITY_COMMANDS: readonly Definition[] = [LIST, EXPORT, IMPORT, DEPLOY_INFO];
+export const ENTITY_COMMANDS: readonly Definition[] = [LIST, CONSUMER, EXPORT, IMPORT, DEPLOY_INFO];

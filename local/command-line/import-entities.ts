@@ -5,11 +5,11 @@ import type { Context } from './context.ts';
 import { EXIT, type ExitCode } from './io.ts';
 import { numberText } from './table.ts';
 
-/** What an import of entities did, as `--json` prints it. Entities and rules are paths. */
+/** What an import of entities did, as `--json` prints it. Entities, rules and consumers are paths. */
 interface ImportedEntities {
   readonly created: readonly string[];
   readonly updated: readonly string[];
-  /** Rules that the file lacks. */
+  /** Rules and consumers that the file lacks. */
   readonly deleted: readonly string[];
   /** What existed and was not changed. */
   readonly existing: readonly string[];
@@ -48,9 +48,10 @@ function resultOf(
   entities: readonly AppliedEntity[],
   refused: readonly string[],
 ): ImportedEntities {
-  const all = entities.flatMap(({ name, outcome, rules }) => [
+  const all = entities.flatMap(({ name, outcome, rules, consumers }) => [
     { path: name, outcome },
     ...rules.map((rule) => ({ path: `${name}/Rules/${rule.name}`, outcome: rule.outcome })),
+    ...consumers,
   ]);
   const pathsOf = (wanted: (typeof all)[number]['outcome']) =>
     all.filter(({ outcome }) => outcome === wanted).map(({ path }) => path);

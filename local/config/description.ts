@@ -95,6 +95,40 @@ export interface DeliverySettings {
   readonly forwardTo?: string | undefined;
   /** The queue or topic of this description to which dead letters are forwarded. */
   readonly forwardDeadLetteredMessagesTo?: string | undefined;
+  /**
+   * The only consumers, which push messages to a target, as a list, or as a record by name, in which a text is a
+   * target: `{ worker: 'http://127.0.0.1:3000/orders' }`. Default: those that it has; a new one has none.
+   */
+  readonly consumers?:
+    | readonly ConsumerDescription[]
+    | Readonly<Record<string, string | ConsumerSettings>>
+    | undefined;
+}
+
+/** How messages are pushed to a target. */
+export interface ConsumerSettings {
+  /** The ARN of a Lambda function; on a local server also an `http://` address of this machine. */
+  readonly target: string;
+  /** Whose messages are pushed. Default: `main`, the queue or subscription itself. */
+  readonly subQueue?: 'main' | 'deadLetter' | 'transferDeadLetter' | undefined;
+  /** Messages of one call at most; 1 to 1000. Default: 10. */
+  readonly maxBatch?: number | undefined;
+  /** How long a call waits for more messages; up to 5 minutes. Default: not at all. */
+  readonly batchWindow?: Duration | undefined;
+  /** Calls at the same time at most; 1 to 1000. Default: 10. */
+  readonly maxConcurrency?: number | undefined;
+  /** Messages a second at most; 1 to 100,000. Default: unlimited. */
+  readonly maxPerSecond?: number | undefined;
+  /** How long a call may take; 1 second to 10 minutes. Default: 1 minute. */
+  readonly timeout?: Duration | undefined;
+  /** Whether messages are pushed. Default: true. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** A consumer with its name. */
+export interface ConsumerDescription extends ConsumerSettings {
+  /** 1 to 50 letters, digits, `.`, `-` and `_`; unique among those of its sub-queue, whatever the case. */
+  readonly name: string;
 }
 
 /** The settings of queues and topics, to which messages are sent. */

@@ -1,6 +1,7 @@
 import { Faults } from '../../shared/config/faults.ts';
 import { Fields, type Placed } from '../../shared/config/fields.ts';
 import type { RawEntity, RawNamespace } from '../../shared/config/raw-entity.ts';
+import { readFileConsumers } from '../../shared/config/read-consumers.ts';
 import { readFileRule } from '../../shared/config/read-rule.ts';
 import { type EntityKind, fileName, SETTINGS } from '../../shared/config/setting-table.ts';
 
@@ -38,11 +39,13 @@ function entitiesOf(namespace: Fields): readonly RawEntity[] {
   namespace.requireKnown(['Name', 'Queues', 'Topics']);
   namespace.text('Name');
   return [
-    ...objectsOf(namespace, 'Queues').flatMap((fields) => readEntity(fields, 'queue', [])),
+    ...objectsOf(namespace, 'Queues').flatMap((fields) =>
+      readEntity(fields, 'queue', ['Consumers']),
+    ),
     ...objectsOf(namespace, 'Topics').flatMap((fields) => [
       ...readEntity(fields, 'topic', ['Subscriptions']),
       ...objectsOf(fields, 'Subscriptions').flatMap((each) =>
-        readEntity(each, 'subscription', ['Rules'], topicName(fields)),
+        readEntity(each, 'subscription', ['Rules', 'Consumers'], topicName(fields)),
       ),
     ]),
   ];
@@ -84,6 +87,7 @@ function readEntity(
       settings: settingsOf(properties, known),
       ...(topic === undefined ? {} : { topic }),
       ...(rules.length === 0 ? {} : { rules }),
+      ...(lists.includes('Consumers') ? readFileConsumers(fields) : {}),
     },
   ];
 }

@@ -1,9 +1,11 @@
-import { type CheckedEntity, checkEntity, takenName } from '../../shared/config/check-entity.ts';
+import { type CheckedEntity, checkEntity } from '../../shared/config/check-entity.ts';
 import { CONFIG_LIMITS } from '../../shared/config/config-limits.ts';
 import type { Faults } from '../../shared/config/faults.ts';
 import type { EntityConfig, NamespaceConfig } from '../../shared/config/namespace-config.ts';
 import type { RawEntity, RawNamespace } from '../../shared/config/raw-entity.ts';
 import { readShortForm } from '../../shared/config/short-form.ts';
+import { takenName } from '../../shared/config/taken-name.ts';
+import { present } from '../../shared/domain/present.ts';
 import { checkForwarding } from './check-forwarding.ts';
 import { ConfigError, throwIfAny } from './config-error.ts';
 import { readEmulatorFile } from './emulator-file.ts';
@@ -72,6 +74,7 @@ function keyOf({ name, topic }: RawEntity): string {
   return (topic === undefined ? name : `${topic}/subscriptions/${name}`).toLowerCase();
 }
 
-function withoutDescription({ at, name, settings, places, rules }: CheckedEntity): EntityConfig {
-  return { at, name, settings, places, ...(rules === undefined ? {} : { rules }) };
+function withoutDescription(checked: CheckedEntity): EntityConfig {
+  const { at, name, settings, places, rules, consumers } = checked;
+  return { at, name, settings, places, ...present({ rules, consumers }) };
 }

@@ -20,11 +20,14 @@ import {
 import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../../shared/filters/rule.ts';
+import { consumersOf, type ExportedConsumer } from './to-consumers.ts';
 
 /** An entity without what is in it. `name` = that of a subscription within its topic. */
 export interface ExportedEntity<Description extends EntityDescription> {
   readonly name: string;
   readonly description: Description;
+  /** Of a queue or subscription; absent = none. */
+  readonly consumers?: readonly ExportedConsumer[];
 }
 
 /** A topic with its subscriptions. */
@@ -69,7 +72,7 @@ const DEFAULTS: Readonly<Record<EntityKind, EntityDescription>> = {
   subscription: SUBSCRIPTION_DEFAULTS,
 };
 
-function entityOf({ name, description }: ExportedEntity<EntityDescription>) {
+function entityOf({ name, description, consumers }: ExportedEntity<EntityDescription>) {
   const { kind } = description;
   const defaults = new Map<string, unknown>(Object.entries(DEFAULTS[kind]));
   const found = new Map<string, unknown>(Object.entries(description));
@@ -81,7 +84,7 @@ function entityOf({ name, description }: ExportedEntity<EntityDescription>) {
     const isOwn = form === 'destination' && String(value).toLowerCase() === name.toLowerCase();
     return [[fileName(setting), isOwn ? `sb://${NAMESPACE}/${value}` : value] as const];
   });
-  return { Name: name, Properties: Object.fromEntries(properties) };
+  return { Name: name, Properties: Object.fromEntries(properties), ...consumersOf(consumers) };
 }
 
 function subscriptionOf({ rules, ...subscription }: ExportedSubscription) {

@@ -1,6 +1,7 @@
 import type { Described } from '../../client/management.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
+import { present } from '../../shared/domain/present.ts';
 import { inParallel } from '../../shared/domain/turns/in-parallel.ts';
 import type {
   ExportedEntity,
@@ -14,15 +15,30 @@ import type { RemoteEntities } from './remote-entities.ts';
 const TOPICS_MAX = 16;
 const RULES_PAGE = 100;
 
-/** Reads all entities of a namespace with their rules, all in the order of their names. Throws as `RemoteEntities`. */
+/**
+ * Reads all entities of a namespace with their rules and consumers, all in the order of their names. Throws as
+ * `RemoteEntities`.
+ */
 export async function readNamespace(remote: RemoteEntities): Promise<ExportedNamespace> {
-  const [queues, topics] = await Promise.all([
+  const [queues, topics, consumers] = await Promise.all([
     remote.list('$Resources/Queues'),
     remote.list('$Resources/Topics'),
+    remote.allConsumers(),
   ]);
+  const withConsumers = <One extends ExportedEntity<EntityDescription>>(one: One, path: string) => {
+    return { ...one, ...present({ consumers: consumers.get(path.toLowerCase()) }) };
+  };
+  const all = await mapped(topics, (entry) => readTopic(remote, entry));
   return {
-    queues: queues.flatMap((entry) => ofKind(remote, entry, entry.title, 'queue')),
-    topics: await mapped(topics, (entry) => readTopic(remote, entry)),
+    queues: queues
+      .flatMap((entry) => ofKind(remote, entry, entry.title, 'queue'))
+      .map((queue) => withConsumers(queue, queue.name)),
+    topics: all.map((topic) => ({
+      ...topic,
+      subscriptions: topic.subscriptions.map((one) =>
+        withConsumers(one, `${topic.name}/Subscriptions/${one.name}`),
+      ),
+    })),
   };
 }
 

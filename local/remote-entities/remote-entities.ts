@@ -1,4 +1,10 @@
 import { textOf } from '../../client/atom-xml.ts';
+import {
+  allConsumers,
+  listConsumers,
+  putConsumer,
+  removeConsumer,
+} from '../../client/consumers.ts';
 import { type Described, describe, listPage, put, remove } from '../../client/management.ts';
 import type { NamespaceClient } from '../../client/namespace-client.ts';
 import {
@@ -6,11 +12,17 @@ import {
   type EntitySettings,
 } from '../../shared/broker/management/describe-entity.ts';
 import type { RuleInput } from '../../shared/broker/ports/management.ts';
-import type { ConfigTarget, RuleTarget } from '../../shared/config/apply/config-target.ts';
+import type {
+  ConfigTarget,
+  ConsumerTarget,
+  RuleTarget,
+} from '../../shared/config/apply/config-target.ts';
 import { entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import type { Tier, TieredNamespace } from '../../shared/domain/entities/tier.ts';
 import { Limiter } from '../../shared/domain/turns/limiter.ts';
+import type { ExportedConsumer } from '../config/to-consumers.ts';
+import { readExportedConsumer, readShownConsumer, writeConsumer } from './consumer-json.ts';
 import { readDescription, readRuleOf } from './read-description.ts';
 import { brokerErrorOf } from './refusals.ts';
 import { writeDescription, writeRuleOf } from './write-description.ts';
@@ -30,6 +42,8 @@ const TIERS = ['Standard', 'Basic', 'Premium'] as const satisfies readonly Tier[
 export class RemoteEntities implements ConfigTarget {
   /** The rules of subscriptions. */
   readonly rules: RuleTarget;
+  /** The consumers of queues, subscriptions and their dead-letter queues. */
+  readonly consumers: ConsumerTarget;
   readonly #client: NamespaceClient;
   readonly #namespace: TieredNamespace;
   readonly #limiter = new Limiter(REQUESTS_MAX);
@@ -38,6 +52,7 @@ export class RemoteEntities implements ConfigTarget {
     this.#client = client;
     this.#namespace = namespace;
     this.rules = this.#rules();
+    this.consumers = this.#consumers();
   }
 
   /** Asks the namespace for its tier, on which defaults depend. Throws RefusalError, UnreachableError. */
@@ -109,6 +124,30 @@ export class RemoteEntities implements ConfigTarget {
         );
         const items = entries.map((entry) => ({ stored: { rule: readRuleOf(entry) } }));
         return { items, more: hasMore && items.length > 0 };
+      },
+    };
+  }
+
+  /** The consumers of all entities, by the lower-case path of the entity. */
+  async allConsumers(): Promise<ReadonlyMap<string, readonly ExportedConsumer[]>> {
+    return await this.#call(async () => {
+      const found = new Map<string, readonly ExportedConsumer[]>();
+      for await (const { entity, consumers } of allConsumers(this.#client)) {
+        found.set(entity.toLowerCase(), consumers.map(readExportedConsumer));
+      }
+      return found;
+    });
+  }
+
+  #consumers(): ConsumerTarget {
+    const client = this.#client;
+    return {
+      put: (path, name, input) =>
+        this.#call(() => putConsumer(client, path, name, writeConsumer(input))),
+      remove: (path, name) => this.#call(() => removeConsumer(client, path, name)),
+      list: async (path) => {
+        const shown = await this.#call(() => listConsumers(client, path));
+        return shown.map((one) => ({ consumer: { name: one.name, ...readShownConsumer(one) } }));
       },
     };
   }

@@ -1,17 +1,13 @@
-import type { ConsumerInput } from '../domain/consumers/consumer-settings.ts';
-import { consumerSettings } from '../domain/consumers/consumer-settings.ts';
+import { CONSUMER_LIMITS } from '../domain/consumers/consumer.ts';
+import { type ConsumerName, consumerKey } from '../domain/consumers/consumer-key.ts';
+import { type ConsumerInput, consumerSettings } from '../domain/consumers/consumer-settings.ts';
+import { pathOf, requireChildName } from '../domain/entities/entity-path.ts';
 import type { Faults } from './faults.ts';
-import type { Placed } from './fields.ts';
-import type { Spelling } from './raw-entity.ts';
+import type { ConsumerConfig } from './namespace-config.ts';
+import type { RawConsumer, RawEntity, Spelling } from './raw-entity.ts';
 import { readSetting } from './read-setting.ts';
 import { CONSUMER_SETTINGS } from './setting-table.ts';
-
-/** A consumer of a configuration whose form was read, and whose values were not. */
-export interface RawConsumerSettings {
-  readonly at: string;
-  /** The values of settings by their camelCase names, all of them known. */
-  readonly settings: ReadonlyMap<string, Placed>;
-}
+import { takenName } from './taken-name.ts';
 
 /** Any target that every namespace could have; stands for the one that is checked apart. */
 const SOME_TARGET = { target: 'http://localhost' } as const;
@@ -21,7 +17,7 @@ const SOME_TARGET = { target: 'http://localhost' } as const;
  * path of its own. Undefined if there is one.
  */
 export function checkConsumer(
-  { at, settings }: RawConsumerSettings,
+  { at, settings }: Pick<RawConsumer, 'at' | 'settings'>,
   spelling: Spelling,
   faults: Faults,
 ): ConsumerInput | undefined {
@@ -40,4 +36,40 @@ export function checkConsumer(
   }
   if (faults.count > count || typeof target !== 'string') return undefined;
   return { ...Object.fromEntries(input), target };
+}
+
+/** Checks the consumers of an entity. Undefined if the configuration does not mention them. Faults are noted. */
+export function checkedConsumers(
+  { consumers, consumersAt = '', settings }: RawEntity,
+  spelling: Spelling,
+  faults: Faults,
+): readonly ConsumerConfig[] | undefined {
+  if (consumers === undefined) return undefined;
+  const { perEntity } = CONSUMER_LIMITS;
+  if (consumers.length > perEntity) {
+    faults.add(
+      consumersAt,
+      `There are ${consumers.length} consumers; an entity may have ${perEntity} with its dead-letter queues.`,
+    );
+  }
+  const names = new Map<string, string>();
+  const forwards = Boolean(settings.get('forwardTo')?.value);
+  return consumers.flatMap((raw) => {
+    const { at, nameAt, name, subQueue } = raw;
+    const key = consumerKey({ subQueue, name });
+    const other = names.get(key);
+    if (other === undefined) names.set(key, at);
+    else faults.add(nameAt, takenName(name, other));
+    faults.attempt(nameAt, () => requireChildName(name));
+    if (forwards && subQueue === 'main') {
+      faults.add(at, 'It would get no messages, because the entity forwards them: remove it.');
+    }
+    const input = checkConsumer(raw, spelling, faults);
+    return input === undefined ? [] : [{ at, name, subQueue, input }];
+  });
+}
+
+/** The path of a consumer in sentences: `orders/$deadletterqueue/Consumers/worker`. */
+export function consumerPath(entity: string, { subQueue, name }: ConsumerName): string {
+  return `${pathOf(entity, subQueue)}/Consumers/${name}`;
 }

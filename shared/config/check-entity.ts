@@ -19,12 +19,14 @@ import type { Tier } from '../domain/entities/tier.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { present } from '../domain/present.ts';
 import { FALSE_TEXT, type Filter, type RuleAction, TRUE_TEXT } from '../filters/rule.ts';
+import { checkedConsumers } from './check-consumer.ts';
 import type { Faults } from './faults.ts';
 import type { EntityConfig, RuleConfig } from './namespace-config.ts';
 import type { RawEntity, RawExpression, RawRule, Spelling } from './raw-entity.ts';
 import { readSetting } from './read-setting.ts';
 import { readValues, type ValueReader } from './rule-values.ts';
 import { type EntityKind, SETTINGS } from './setting-table.ts';
+import { takenName } from './taken-name.ts';
 
 /** An entity whose settings and rules obey the rules of the service, except those about other entities. */
 export interface CheckedEntity extends EntityConfig {
@@ -59,6 +61,7 @@ export function checkEntity(
   const input = checkedSettings(raw, spelling, faults, tier);
   const description = faults.attempt(raw.at, () => describe(raw.kind, input, tier));
   const rules = checkedRules(raw.rules ?? [], faults, readValue);
+  const consumers = checkedConsumers(raw, spelling, faults);
   if (!isNamed || description === undefined) return undefined;
   const name = raw.topic === undefined ? raw.name : `${raw.topic}/Subscriptions/${raw.name}`;
   const places = Object.entries(SETTINGS[raw.kind]).flatMap(([setting, { field }]) => {
@@ -68,7 +71,7 @@ export function checkEntity(
   const settings = { kind: raw.kind, ...input } as EntitySettings;
   const addressed = new Set(FORWARDING.filter((one) => isAddress(raw.settings.get(one)?.value)));
   const entity = { kind: raw.kind, at: raw.at, name, settings, description, addressed };
-  const checked = { ...entity, places: Object.fromEntries(places) };
+  const checked = { ...entity, places: Object.fromEntries(places), ...present({ consumers }) };
   return raw.rules === undefined ? checked : { ...checked, rules };
 }
 
@@ -167,11 +170,6 @@ function checkedRules(
     else faults.add(nameAt, takenName(name, other));
   }
   return rules.map((raw) => ({ at: raw.at, rule: checkRule(raw, faults, readValue) }));
-}
-
-/** The sentence about a name that another part of the configuration has. */
-export function takenName(name: string, other: string): string {
-  return `The name '${name}' is that of ${other} too, and case does not count: choose another.`;
 }
 
 const EVERY_MESSAGE: Filter = { kind: 'true' };

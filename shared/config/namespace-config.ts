@@ -1,5 +1,7 @@
 import type { EntitySettings } from '../broker/management/describe-entity.ts';
 import type { RuleInput } from '../broker/ports/management.ts';
+import type { ConsumerInput } from '../domain/consumers/consumer-settings.ts';
+import type { SubQueue } from '../domain/entities/entity-path.ts';
 
 /** The entities of a checked configuration: queues and topics, then subscriptions. */
 export interface NamespaceConfig {
@@ -17,6 +19,17 @@ export interface EntityConfig {
   readonly places: Readonly<Record<string, string>>;
   /** Of a subscription: its only rules, at least one. Absent = the configuration does not mention them. */
   readonly rules?: readonly RuleConfig[];
+  /** Of a queue or subscription: its only consumers. Absent = the configuration does not mention them. */
+  readonly consumers?: readonly ConsumerConfig[];
+}
+
+/** A consumer of a configuration. */
+export interface ConsumerConfig {
+  /** Its path in the configuration. */
+  readonly at: string;
+  readonly name: string;
+  readonly subQueue: SubQueue;
+  readonly input: ConsumerInput;
 }
 
 /** A rule of a configuration. */

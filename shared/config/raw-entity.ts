@@ -1,3 +1,4 @@
+import type { SubQueue } from '../domain/entities/entity-path.ts';
 import type { Faults } from './faults.ts';
 import type { Placed } from './fields.ts';
 import type { EntityKind } from './setting-table.ts';
@@ -23,6 +24,19 @@ export interface RawEntity {
   readonly settings: ReadonlyMap<string, Placed>;
   /** Absent = not mentioned, or none. */
   readonly rules?: readonly RawRule[];
+  /** Absent = not mentioned. */
+  readonly consumers?: readonly RawConsumer[];
+  readonly consumersAt?: string;
+}
+
+/** A consumer of a configuration whose form was read, and whose values were not. */
+export interface RawConsumer {
+  readonly at: string;
+  readonly nameAt: string;
+  readonly name: string;
+  readonly subQueue: SubQueue;
+  /** The values of settings by their camelCase names, all of them known. */
+  readonly settings: ReadonlyMap<string, Placed>;
 }
 
 /** A rule of a configuration, with the path of each of its parts. Faults of its form were noted already. */

@@ -1,7 +1,7 @@
-import { shown } from '../domain/fault-words.ts';
 import { Faults } from './faults.ts';
 import { Fields, memberPath, type Placed, placedList } from './fields.ts';
 import type { RawEntity, RawNamespace, RawRule, Spelling } from './raw-entity.ts';
+import { readConsumers, requireSameName } from './read-consumers.ts';
 import { readOwnRule } from './read-rule.ts';
 import { type EntityKind, SETTINGS } from './setting-table.ts';
 
@@ -14,11 +14,15 @@ export function readShortForm(value: unknown): RawNamespace {
     root === undefined
       ? []
       : [
-          ...namedIn(root, 'queues').flatMap((one) => readEntity(one, 'queue', [])),
+          ...namedIn(root, 'queues').flatMap((one) => readEntity(one, 'queue', CONSUMERS)),
           ...namedIn(root, 'topics').flatMap((one) => readTopic(one)),
         ];
   return { entities, spelling: SHORT_SPELLING, faults };
 }
+
+/** The members of queues and subscriptions that are no settings. An entity apart from any list has none of them. */
+const CONSUMERS = ['consumers'] as const;
+const OF_SUBSCRIPTIONS = 'A topic has no consumers: give them to its subscriptions.';
 
 /** How the short form spells names. */
 export const SHORT_SPELLING: Spelling = { spell: (name) => name, rightsName: 'accessRights' };
@@ -82,7 +86,9 @@ function readTopic(one: Named): readonly RawEntity[] {
   const subscriptions = fields === undefined ? [] : namedIn(fields, 'subscriptions');
   return [
     ...topic,
-    ...subscriptions.flatMap((each) => readEntity(each, 'subscription', ['rules'], one.name)),
+    ...subscriptions.flatMap((each) =>
+      readEntity(each, 'subscription', ['rules', ...CONSUMERS], one.name),
+    ),
   ];
 }
 
@@ -95,7 +101,9 @@ function readEntity(
   const fields = Fields.of(value, at, faults, `an object with settings of a ${kind}`);
   if (fields === undefined) return [];
   const known = Object.keys(SETTINGS[kind]);
-  fields.requireKnown(['name', ...known, ...lists]);
+  fields.requireKnown(['name', ...known, ...lists], (member) =>
+    kind === 'topic' && member === 'consumers' ? OF_SUBSCRIPTIONS : undefined,
+  );
   requireSameName(fields, name);
   const settings = new Map<string, Placed>();
   for (const setting of known) {
@@ -112,17 +120,9 @@ function readEntity(
       settings,
       ...(topic === undefined ? {} : { topic }),
       ...(rules.length === 0 ? {} : { rules }),
+      ...(lists.includes('consumers') ? readConsumers(fields) : {}),
     },
   ];
-}
-
-function requireSameName(fields: Fields, name: string): void {
-  const given = fields.get('name');
-  if (given === undefined || given === name) return;
-  fields.faults.add(
-    fields.pathOf('name'),
-    `It must be ${shown(name)}, as its key, not ${shown(given)}.`,
-  );
 }
 
 function rulesOf(fields: Fields): readonly RawRule[] {

@@ -131,6 +131,11 @@ function adviceOn(kind: EntityKind, name: string): string {
       ? 'Rules have addresses of their own: PUT each to …/Rules/{name}. The first one may be the defaultRule.'
       : 'Only a subscription has rules: remove them.';
   }
+  if (name === 'consumers') {
+    return kind === 'topic'
+      ? 'A topic has no consumers: its subscriptions have them.'
+      : 'Consumers have addresses of their own: PUT each to …/consumers/{name}.';
+  }
   const others = Object.entries(SETTINGS).flatMap(([other, table]) =>
     Object.hasOwn(table, name) ? [other] : [],
   );

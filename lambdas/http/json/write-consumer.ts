@@ -1,6 +1,7 @@
-import type { ConsumerOf } from '../../../shared/broker/management/consumers.ts';
+import { type ConsumerOf, consumersIn } from '../../../shared/broker/management/consumers.ts';
 import { formatDuration } from '../../../shared/domain/duration.ts';
-import { requiresSession } from '../../../shared/domain/entities/entity.ts';
+import { type Entity, requiresSession } from '../../../shared/domain/entities/entity.ts';
+import { SUB_QUEUES } from '../../../shared/domain/entities/entity-path.ts';
 import { present } from '../../../shared/domain/present.ts';
 import { isoDate } from '../format/date-text.ts';
 
@@ -33,4 +34,15 @@ export function consumerJson({
       },
     }),
   };
+}
+
+/** The member `consumers` of an entity in the list of all entities: those of all its queues; none where it has none. */
+export function consumersJson(entity: Entity): Readonly<Record<string, unknown>> {
+  const consumers = SUB_QUEUES.flatMap((subQueue) =>
+    consumersIn(entity, subQueue).map((consumer) => ({
+      subQueue,
+      ...consumerJson({ entity, consumer }),
+    })),
+  );
+  return consumers.length === 0 ? {} : { consumers };
 }

@@ -4,6 +4,7 @@ import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts'
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { KB } from '../../../shared/domain/units.ts';
 import { printPage } from '../json/answer.ts';
+import { consumersJson } from '../json/write-consumer.ts';
 import { entityJson } from '../json/write-entity.ts';
 import { printRule } from '../json/write-rule.ts';
 import type { ManageDependencies } from './dependencies.ts';
@@ -17,11 +18,11 @@ const RULES_MAX = LIMITS.listPage;
 const RULES_BYTES = 512 * KB;
 
 /**
- * All entities with their counts and rules, page by page, always in JSON (semantics G28). A page begins after the
- * entity that `after` names, whether it still exists or not, so that entities that come and go do not move others. Its
- * cost does not depend on where it begins: a page of 100 queues reads 101 descriptions, some 15 read units; each topic
- * is a query more, each topic with subscriptions another one for its rules, and if these are many, each subscription
- * one; then the counts. Throws Unauthenticated, ArgumentError.
+ * All entities with their counts, rules and consumers, page by page, always in JSON (semantics G28). A page begins
+ * after the entity that `after` names, whether it still exists or not, so that entities that come and go do not move
+ * others. Its cost does not depend on where it begins: a page of 100 queues reads 101 descriptions, some 15 read
+ * units; each topic is a query more, each topic with subscriptions another one for its rules, and if these are many,
+ * each subscription one; then the counts. Throws Unauthenticated, ArgumentError.
  */
 export async function listEverything(
   dependencies: ManageDependencies,
@@ -60,7 +61,8 @@ function readAfter(query: URLSearchParams): string | undefined {
 
 function printEntity({ rules, ...report }: EntityWithRules, links: ResourceLinks): string {
   const printed = fittingPage(rules?.items ?? [], printRule, (text) => text, RULES_BYTES);
-  const text = JSON.stringify(entityJson(report, (name) => links.destination(name)));
+  const json = entityJson(report, (name) => links.destination(name));
+  const text = JSON.stringify({ ...json, ...consumersJson(report.entity) });
   if (rules === undefined) return text;
   const areAll = !rules.more && printed.length === rules.items.length;
   const more = areAll

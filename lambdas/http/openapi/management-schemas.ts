@@ -255,6 +255,22 @@ export const MANAGEMENT_SCHEMAS = {
               type: 'object',
               properties: {
                 rules: { type: 'array', items: ref('Rule'), description: 'Of a subscription.' },
+                consumers: {
+                  type: 'array',
+                  items: {
+                    allOf: [
+                      ref('Consumer'),
+                      {
+                        type: 'object',
+                        properties: {
+                          subQueue: { enum: ['main', 'deadLetter', 'transferDeadLetter'] },
+                        },
+                        required: ['subQueue'],
+                      },
+                    ],
+                  },
+                  description: 'Of all queues of the entity; absent where it has none.',
+                },
                 moreRules: { ...text, description: 'The URL of all rules, if these are not all.' },
               },
             },

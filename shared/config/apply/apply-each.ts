@@ -1,14 +1,20 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { EntitySettings } from '../../broker/management/describe-entity.ts';
-import { argumentError, BrokerError } from '../../domain/broker-error.ts';
-import type { EntityDescription } from '../../domain/entities/descriptions.ts';
+import type { BrokerError } from '../../domain/broker-error.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
 import { Limiter } from '../../domain/turns/limiter.ts';
 import { closingForwards, type Destination, destinationsOf } from '../circles.ts';
 import { CONFIG_LIMITS } from '../config-limits.ts';
 import { Faults } from '../faults.ts';
 import type { EntityConfig, NamespaceConfig } from '../namespace-config.ts';
+import {
+  type AppliedConsumer,
+  addConsumers,
+  createConsumers,
+  deleteOthers,
+  updateConsumers,
+} from './apply-consumers.ts';
 import { type AppliedRule, addRules, createRules, updateRules } from './apply-rules.ts';
+import { isCreated, requireKind, updateSettings, withPolicies } from './apply-settings.ts';
 import type { ConfigTarget } from './config-target.ts';
 import { differencesOf } from './differences.ts';
 
@@ -34,7 +40,8 @@ export interface AppliedEntity {
   readonly name: string;
   readonly outcome: keyof AppliedConfig;
   readonly rules: readonly AppliedRule[];
-  /** A sentence for each setting and rule that is not as the configuration has it, and stays. */
+  readonly consumers: readonly AppliedConsumer[];
+  /** A sentence for each setting, rule and consumer that is not as the configuration has it, and stays. */
   readonly differences: readonly string[];
 }
 
@@ -48,9 +55,10 @@ export interface Application {
 
 /**
  * Creates the entities of a configuration, destinations of forwarding first, and updates those that exist with other
- * settings. Rules and shared access policies of what exists are changed only if the configuration has some. Entities
- * and rules that it does not mention stay, except other rules of a subscription whose rules it has. Applying it again
- * changes nothing. A forward that closes a circle is set once all entities exist.
+ * settings. Rules, consumers and shared access policies of what exists are changed only if the configuration mentions
+ * them. Entities that it does not mention stay; other rules of a subscription whose rules it has, and other consumers
+ * of an entity whose consumers it has, do not. Applying it again changes nothing. A forward that closes a circle is set
+ * once all entities exist.
  *
  * Up to 16 entities, and 128 of their rules, are worked on at a time; each costs what its creation costs, and one that
  * exists two reads or more. Throws what the target throws beside BrokerError, after the work that was begun.
@@ -132,7 +140,7 @@ class Applying {
       ? await this.#during(entity, async () => {
           if (!isNew) return await this.#applyExisting(entity);
           await this.#target.update(entity.name, entity.settings, '*');
-          return begun;
+          return await this.#createParts(entity);
         })
       : undefined;
     if (done !== undefined || !isNew) return done;
@@ -164,10 +172,16 @@ class Applying {
 
   async #apply(entity: EntityConfig): Promise<AppliedEntity> {
     if (!(await isCreated(this.#target, entity))) return await this.#applyExisting(entity);
+    return await this.#createParts(entity);
+  }
+
+  /** Creates the consumers of an entity that was just created, and the rules of a subscription after the first one. */
+  async #createParts(entity: EntityConfig): Promise<AppliedEntity> {
     const [first, ...others] = entity.rules ?? [];
     const created = await createRules(this.#rulesOf(entity), others);
     const own = first === undefined ? [] : [{ name: first.rule.name, outcome: 'created' as const }];
-    return { ...unchanged(entity, 'created'), rules: [...own, ...created] };
+    const consumers = await createConsumers(this.#consumersOf(entity), entity.consumers ?? []);
+    return { ...unchanged(entity, 'created'), rules: [...own, ...created], consumers };
   }
 
   async #applyExisting(entity: EntityConfig): Promise<AppliedEntity> {
@@ -180,16 +194,32 @@ class Applying {
         entity.rules === undefined
           ? unchanged(entity)
           : await addRules(this.#rulesOf(entity), entity.rules);
-      return { ...unchanged(entity), rules, differences: [...own, ...differences] };
+      const added =
+        entity.consumers === undefined
+          ? unchanged(entity)
+          : await addConsumers(this.#consumersOf(entity), entity.consumers);
+      const all = [...own, ...differences, ...added.differences];
+      return { ...unchanged(entity), rules, consumers: added.consumers, differences: all };
     }
+    const deleted = entity.consumers
+      ? await deleteOthers(this.#consumersOf(entity), entity.consumers)
+      : [];
     const hasSettings = await updateSettings(this.#target, { ...entity, settings }, description);
     const { rules, differences } =
       entity.rules === undefined
         ? unchanged(entity)
         : await updateRules(this.#rulesOf(entity), entity.rules);
-    const hasRules = rules.some(({ outcome }) => outcome !== 'unchanged');
-    const outcome = hasSettings || hasRules ? 'updated' : 'unchanged';
-    return { ...unchanged(entity, outcome), rules, differences };
+    const put = entity.consumers
+      ? await updateConsumers(this.#consumersOf(entity), entity.consumers)
+      : [];
+    const consumers = [...put, ...deleted];
+    const hasParts = [...rules, ...consumers].some(({ outcome }) => outcome !== 'unchanged');
+    const outcome = hasSettings || hasParts ? 'updated' : 'unchanged';
+    return { ...unchanged(entity, outcome), rules, consumers, differences };
+  }
+
+  #consumersOf({ name: entity }: EntityConfig) {
+    return { target: this.#target.consumers, entity, faults: this.#faults };
   }
 
   #rulesOf({ name: subscription }: EntityConfig) {
@@ -206,7 +236,7 @@ function unchanged(
   { name }: EntityConfig,
   outcome: keyof AppliedConfig = 'unchanged',
 ): AppliedEntity {
-  return { name, outcome, rules: [], differences: [] };
+  return { name, outcome, rules: [], consumers: [], differences: [] };
 }
 
 /** The names of the entities that must exist before an entity can, without those of `closing` forwards. */
@@ -228,17 +258,6 @@ function withoutForwards(
   ) as unknown as EntitySettings;
 }
 
-/** The policies of an entity stay if the configuration has none: a file can leave them out, since they have keys. */
-function withPolicies(settings: EntitySettings, description: EntityDescription): EntitySettings {
-  if (settings.kind === 'subscription' || settings.authorizationRules !== undefined) {
-    return settings;
-  }
-  if (description.kind === 'subscription' || description.authorizationRules.length === 0) {
-    return settings;
-  }
-  return { ...settings, authorizationRules: description.authorizationRules };
-}
-
 /** The path of the setting that a refusal is about, or else of the entity. */
 function placeOf({ at, places }: EntityConfig, { message }: BrokerError): string {
   const quoted = [...message.matchAll(/'(\w+)'/g)].map(([, word = '']) => word);
@@ -246,47 +265,4 @@ function placeOf({ at, places }: EntityConfig, { message }: BrokerError): string
   const settings = names.map((name) => name.slice(0, 1).toLowerCase() + name.slice(1));
   const setting = settings.find((name) => Object.hasOwn(places, name));
   return (setting === undefined ? undefined : places[setting]) ?? at;
-}
-
-/** Creates an entity, a subscription with its first rule. Returns false if it exists. Throws BrokerError. */
-async function isCreated(target: ConfigTarget, entity: EntityConfig): Promise<boolean> {
-  const { name, settings, rules } = entity;
-  const first = rules?.[0]?.rule;
-  const withRule =
-    settings.kind === 'subscription' && first !== undefined
-      ? { ...settings, defaultRule: first }
-      : settings;
-  try {
-    await target.create(name, withRule);
-    return true;
-  } catch (error) {
-    if (error instanceof BrokerError && error.code === 'MessagingEntityAlreadyExists') return false;
-    throw error;
-  }
-}
-
-function requireKind({ name, settings: { kind } }: EntityConfig, found: EntityDescription): void {
-  if (found.kind === kind) return;
-  throw argumentError(
-    `The namespace has a ${found.kind} '${name}', and no ${kind}: delete it, or choose another name.`,
-  );
-}
-
-/** Returns whether an existing entity had other settings and now has these. Throws BrokerError. */
-async function updateSettings(
-  target: ConfigTarget,
-  { name, settings }: EntityConfig,
-  description: EntityDescription,
-): Promise<boolean> {
-  try {
-    if (isDeepStrictEqual(target.describe(settings, description), description)) return false;
-    await target.update(name, settings, '*');
-    return true;
-  } catch (error) {
-    if (!(error instanceof BrokerError) || error.code !== 'ArgumentError') throw error;
-    throw argumentError(
-      `${error.message} The entity exists: delete it, so that it is created anew, or change the configuration.`,
-      error,
-    );
-  }
 }

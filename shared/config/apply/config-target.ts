@@ -1,5 +1,7 @@
 import type { EntitySettings } from '../../broker/management/describe-entity.ts';
 import type { RuleInput } from '../../broker/ports/management.ts';
+import type { ConsumerSettings } from '../../domain/consumers/consumer.ts';
+import type { ConsumerInput } from '../../domain/consumers/consumer-settings.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 
 /**
@@ -14,6 +16,17 @@ export interface ConfigTarget {
   /** The description after a creation, or after an update of `current`, with these settings. Writes nothing. */
   describe(settings: EntitySettings, current?: EntityDescription): EntityDescription;
   readonly rules: RuleTarget;
+  readonly consumers: ConsumerTarget;
+}
+
+/** The consumers of queues and subscriptions. `path` = that of the queue, the subscription or a dead-letter queue. */
+export interface ConsumerTarget {
+  /** Creates or replaces a consumer. */
+  put(path: string, name: string, input: ConsumerInput): Promise<unknown>;
+  remove(path: string, name: string): Promise<unknown>;
+  list(
+    path: string,
+  ): Promise<readonly { readonly consumer: ConsumerSettings & { readonly name: string } }[]>;
 }
 
 /** The rules of subscriptions. `path` = that of the subscription. */

@@ -197,6 +197,35 @@ test('what the dispatcher says of a consumer is shown', async (t) => {
   expectStatus(await putJson(broker, 'q/consumers/bad', text), 200);
 });
 
+test('the list of all entities has their consumers, those of dead-letter queues too', async (t) => {
+  const { broker } = await start(t);
+  expectStatus(await broker.createQueue('plain'), 201);
+  expectStatus(await putConsumer(broker, 'q/$deadletterqueue/consumers/a'), 201);
+  expectStatus(await putConsumer(broker, 'q/consumers/b', { maxBatch: 2 }), 201);
+  const { entities } = (await getJson(broker, '$entities')) as {
+    entities: { name: string; consumers?: Record<string, unknown>[] }[];
+  };
+  assert.deepEqual(
+    entities.map(({ name, consumers }) => [
+      name,
+      consumers?.map(({ subQueue, name: own, maxBatch }) => ({ subQueue, own, maxBatch })),
+    ]),
+    [
+      ['plain', undefined],
+      [
+        'q',
+        [
+          { subQueue: 'main', own: 'b', maxBatch: 2 },
+          { subQueue: 'deadLetter', own: 'a', maxBatch: 10 },
+        ],
+      ],
+    ],
+  );
+  const refused = await putJson(broker, 'other', { kind: 'queue', consumers: [] });
+  expectStatus(refused, 400);
+  assert.match(sentenceOf(refused), /consumers: Consumers have addresses of their own: PUT each/);
+});
+
 test('a namespace without a dispatcher has no consumers', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q'), 201);

@@ -33,6 +33,7 @@ class Waiting {
       description: path.includes('/') ? SUBSCRIPTION_DEFAULTS : TOPIC_DEFAULTS,
     }),
     describe: ({ kind }) => (kind === 'topic' ? TOPIC_DEFAULTS : SUBSCRIPTION_DEFAULTS),
+    consumers: { put: async () => {}, remove: async () => {}, list: async () => [] },
     rules: {
       create: (path, rule) => this.#change(() => this.rulesOf(path).set(rule.name, rule)),
       update: (path, rule) => this.#change(() => this.rulesOf(path).set(rule.name, rule)),

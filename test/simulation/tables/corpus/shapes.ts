@@ -57,7 +57,7 @@ function shapeOf(sentIn: SentIn, kind: string, request: object): Shape {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(request)) {
     if (DROPPED.has(name) || value === undefined) continue;
-    fields[name] = VARIABLE.has(name) ? true : value;
+    fields[name] = VARIABLE.has(name) ? true : withOneConsumer(value);
   }
   return withFewSlots({
     sentIn,
@@ -71,6 +71,18 @@ function shapeOf(sentIn: SentIn, kind: string, request: object): Shape {
     ...(Item !== undefined && { item: typesOfItem(Item) }),
   });
 }
+
+/** The names of attributes in an expression, with one name for all consumers. */
+function withOneConsumer(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const named = Object.entries(value).map(([name, of]) => [
+    name,
+    typeof of === 'string' && CONSUMER_KEY.test(of) ? 'main/c' : of,
+  ]);
+  return Object.fromEntries(named);
+}
+
+const CONSUMER_KEY = /^(?:main|deadLetter|transferDeadLetter)\//;
 
 /** Each kind of request once, with all types it had, in a fixed order. */
 export function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
