@@ -2,7 +2,7 @@ import { EVENT_CLAIM_BYTES } from '../../lambdas/push/event/print-event.ts';
 import type { ComposedDependencies } from '../../shared/app/compose-dependencies.ts';
 import { composeWorker } from '../../shared/app/compose-worker.ts';
 import type { WakingStores } from '../../shared/app/namespace-settings.ts';
-import { enabledConsumers, storedWakes } from '../../shared/app/stored-wakes.ts';
+import { enabledConsumers, START_NONE, storedWakes } from '../../shared/app/stored-wakes.ts';
 import type { ConsumerWakes } from '../../shared/broker/ports/consumer-wakes.ts';
 import type { PushManagement } from '../../shared/broker/ports/management.ts';
 import { parseConsumerKey } from '../../shared/domain/consumers/consumer-key.ts';
@@ -31,11 +31,8 @@ const ORIGIN = { region: 'us-east-1', account: '000000000000' } as const;
  * this server stores; what another server on the same tables stores, its sweep finds.
  */
 export class LocalPush {
-  /** What management asks about targets, and tells of changes. */
-  readonly management: PushManagement = {
-    allowsTarget: refusalOf,
-    onConsumersChanged: (entity) => this.#wakeAll(entity),
-  };
+  /** What management asks about targets. */
+  readonly management: PushManagement = { allowsTarget: refusalOf };
   readonly #clock: MovableClock;
   readonly #reportError: (error: unknown) => void;
   readonly #reminders: Reminders;
@@ -52,7 +49,7 @@ export class LocalPush {
   readonly wakes = (stores: WakingStores): ConsumerWakes => {
     this.#stores = stores;
     // A server that starts later on the same data finds the due work.
-    const stored = storedWakes(stores, async () => {});
+    const stored = storedWakes(stores, START_NONE);
     return {
       available: ({ entityKey, subQueue }) => this.#wake(entityKey, subQueue),
       availableAt: (log, instant) => {

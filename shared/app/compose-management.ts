@@ -1,9 +1,11 @@
 import { Management } from '../broker/management/management.ts';
 import type { ConsumerState, PushManagement } from '../broker/ports/management.ts';
+import { logOf } from '../domain/blocks/log.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Consumer } from '../domain/consumers/consumer.ts';
 import { consumerKey } from '../domain/consumers/consumer-key.ts';
-import type { Entity } from '../domain/entities/entity.ts';
+import { type Entity, isConsumed } from '../domain/entities/entity.ts';
+import { SUB_QUEUES } from '../domain/entities/entity-path.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { resultOf } from '../domain/result-of.ts';
 import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
@@ -17,7 +19,6 @@ import type { ComposedDependencies } from './compose-dependencies.ts';
 const NO_PUSH: PushManagement = {
   allowsTarget: () =>
     'This namespace has no dispatcher, which pushes messages to the targets of consumers: deploy it with one.',
-  onConsumersChanged: () => {},
 };
 
 /**
@@ -34,6 +35,13 @@ export function composeManagement(
   return new Management({
     entities,
     ...push,
+    onConsumersChanged: (entity) => {
+      for (const subQueue of SUB_QUEUES) {
+        if (!isConsumed(entity, subQueue)) continue;
+        // What waits already is pushed.
+        context.consumers.available(logOf(entity, subQueue, 0), false);
+      }
+    },
     stateOf: (entity, consumer) => shownState(states, clock, entity, consumer),
     rules: new DynamoRuleStore(dependencies),
     consumers: new DynamoConsumerStore(entities, states),

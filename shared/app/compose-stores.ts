@@ -43,7 +43,13 @@ const { scansOfLog: SCANS } = BUDGETS;
  */
 const DUE_KNOWN_MS = 1000;
 
-function composeTables(settings: NamespaceSettings, scheduler: Scheduler) {
+function composeTables(
+  settings: Pick<
+    NamespaceSettings,
+    'client' | 'documentClient' | 'tables' | 'random' | 'meter' | 'limits'
+  >,
+  scheduler: Scheduler,
+) {
   const { client, tables, random, meter } = settings;
   const documentClient = settings.documentClient ?? documentClientOf(client);
   const options = { scheduler, random, meter, transactionItems: settings.limits?.transactionItems };

@@ -60,6 +60,17 @@ export function readParameterPrefix(environment: Environment): string {
   return required(environment, VARIABLES.parameterPrefix);
 }
 
+/** Reads the name of the function that pushes. Throws Error where it is missing. */
+export function readPushFunction(environment: Environment): string {
+  return required(environment, VARIABLES.pushFunction);
+}
+
+/** Reads the ARNs of functions that any consumer may have as its target; undefined in a stage without consumers. */
+export function readPushTargets(environment: Environment): readonly string[] | undefined {
+  if (environment[VARIABLES.pushFunction] === undefined) return undefined;
+  return (environment[VARIABLES.pushTargets] ?? '').split(' ').filter((arn) => arn !== '');
+}
+
 /** Reads the tier of the namespace; default: Standard. Throws Error for an unknown value. */
 export function readTier(environment: Environment): Tier {
   return oneOf(environment, VARIABLES.tier, TIERS, 'Standard');

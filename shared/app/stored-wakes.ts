@@ -11,6 +11,15 @@ import { consumedBy, wakeNoteKey } from '../storage/schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../storage/schema/tables.ts';
 import type { WakingStores } from './namespace-settings.ts';
 
+/** Starts a worker for a consumer, in a process of its own. */
+export type StartWorker = (of: ConsumerReference) => Promise<void>;
+
+/** The stores with which the states of consumers are read. */
+export type StateStores = Pick<WakingStores, 'documents' | 'namespace' | 'clock'>;
+
+/** Does not start a worker: for a process that only notes what others push. */
+export const START_NONE: StartWorker = async () => {};
+
 /** How long the note of messages that came back is kept, ms: it serves only the table's stream. */
 const NOTE_MS = 3_600_000;
 
@@ -18,10 +27,7 @@ const NOTE_MS = 3_600_000;
  * Wakes consumers from processes that do not push: what they store is told by the messages table's stream, and what
  * they do not store they note. `start` starts a worker.
  */
-export function storedWakes(
-  stores: WakingStores,
-  start: (of: ConsumerReference) => Promise<void>,
-): ConsumerWakes {
+export function storedWakes(stores: WakingStores, start: StartWorker): ConsumerWakes {
   const { table, dueWork, random, clock, background } = stores;
   return {
     available: (log, isStored) => {
@@ -67,9 +73,9 @@ export function enabledConsumers({
  * items. A read unit for each entity. Throws ServiceBusy, ServiceTimeout.
  */
 export async function wakeForItems(
-  stores: WakingStores,
+  stores: StateStores,
   partitionKeys: Iterable<string>,
-  start: (of: ConsumerReference) => Promise<void>,
+  start: StartWorker,
 ): Promise<void> {
   const queues = new Map<string, { entityId: string; subQueue: string }>();
   for (const partitionKey of partitionKeys) {
@@ -86,8 +92,8 @@ export async function wakeForItems(
 }
 
 async function wakeOne(
-  { documents, namespace, clock }: WakingStores,
-  start: (of: ConsumerReference) => Promise<void>,
+  { documents, namespace, clock }: StateStores,
+  start: StartWorker,
   of: ConsumerReference,
   known?: ConsumerState,
 ): Promise<void> {

@@ -14,6 +14,10 @@ export const VARIABLES = {
   /** The ARN of the secret with the root key; the environment never has the key. Not set with access=iam. */
   rootKeySecret: 'ROOT_KEY_SECRET',
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
+  /** The name of the function that pushes messages to targets; not set in a stage without consumers. */
+  pushFunction: 'PUSH_FUNCTION',
+  /** The ARNs of functions that any consumer may have as its target, with spaces between; not set = none. */
+  pushTargets: 'PUSH_TARGETS',
   /** The start of the names of the parameters that keep connection strings of declared rules. */
   parameterPrefix: 'PARAMETER_PREFIX',
 } as const;

@@ -55,7 +55,7 @@ export class Dispatcher {
     const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
     const end = await runWorker({ ...this.#dependencies, startAnother }, of, time);
     // The process that owns the consumer may have ended without a word; then its lease ends by itself.
-    if (end === 'held' || end === 'lost') {
+    if (end === 'held' || end === 'lost' || end === 'failed') {
       this.#dependencies.scheduler.after(PUSH.leaseMs, () => this.wake(of));
     }
   }

@@ -9,8 +9,11 @@ import { type Current, currentOf, type Ending, Tenure } from './tenure.ts';
 import { wakeConsumer } from './wake-consumer.ts';
 import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
 
-/** Why a run of a worker ended; `held` = another worker owns the consumer, and looks again before it ends. */
-export type RunEnd = Ending | 'held';
+/**
+ * Why a run of a worker ended; `held` = another worker owns the consumer, and looks again before it ends; `failed` =
+ * an error of its own, which was reported.
+ */
+export type RunEnd = Ending | 'held' | 'failed';
 
 /**
  * One run of a worker for a consumer: it takes the lease, pushes messages until none is left or its time is over, and
@@ -71,9 +74,9 @@ async function work(
       if (await handBack(dependencies, tenure, current, ending)) return ending;
     }
   } catch (error) {
-    // The lease ends by itself, and then the next wake-up starts a worker.
+    // The lease ends by itself; then another worker may start.
     dependencies.reportFault(error);
-    return 'lost';
+    return 'failed';
   } finally {
     if (!lease.isLost) lease.abandon();
     tenure.end();

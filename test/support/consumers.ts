@@ -1,5 +1,5 @@
+import type { ConsumerWakes } from '../../shared/broker/ports/consumer-wakes.ts';
 import type { PushManagement } from '../../shared/broker/ports/management.ts';
-import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { type Json, putJson } from './json-management.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -7,16 +7,18 @@ import type { TestBroker } from './test-broker.ts';
 
 export const LAMBDA = 'arn:aws:lambda:eu-west-1:123456789012:function:worker';
 
-/** A dispatcher that allows every target, and keeps the entities that it hears of. */
-export function listeningPush(): PushManagement & { readonly heard: Entity[] } {
-  const heard: Entity[] = [];
-  return {
-    heard,
-    allowsTarget: () => undefined,
-    onConsumersChanged: (entity) => {
-      heard.push(entity);
-    },
+/** A dispatcher that allows every target. */
+export const ANY_TARGET: PushManagement = { allowsTarget: () => undefined };
+
+/** Settings of a namespace whose dispatcher allows every target, and keeps the queues that it hears of. */
+export function listeningPush() {
+  const heard: string[] = [];
+  const wakes: ConsumerWakes = {
+    available: ({ entityKey, subQueue }) => heard.push(`${entityKey} ${subQueue}`),
+    availableAt: () => {},
+    wakeAll: async () => {},
   };
+  return { heard, settings: { push: ANY_TARGET, consumers: () => wakes } };
 }
 
 /** Puts a consumer of a queue. */

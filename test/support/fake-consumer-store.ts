@@ -1,5 +1,8 @@
 import type { ConsumerStore } from '../../shared/broker/ports/consumers.ts';
-import type { PushManagement } from '../../shared/broker/ports/management.ts';
+import type {
+  ManagementDependencies,
+  PushManagement,
+} from '../../shared/broker/ports/management.ts';
 import { entityNotFound } from '../../shared/domain/broker-error.ts';
 import { consumerKey } from '../../shared/domain/consumers/consumer-key.ts';
 import { consumerNotFound } from '../../shared/domain/consumers/consumer-refusals.ts';
@@ -39,8 +42,8 @@ export class FakeConsumerStore implements ConsumerStore {
   }
 }
 
-/** A dispatcher that allows every target. */
-export const ANY_PUSH: PushManagement = {
+/** A dispatcher that allows every target, and hears of nothing. */
+export const ANY_PUSH: PushManagement & Pick<ManagementDependencies, 'onConsumersChanged'> = {
   allowsTarget: () => undefined,
   onConsumersChanged: () => {},
 };

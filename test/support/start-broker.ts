@@ -56,6 +56,8 @@ export interface StartOptions {
   readonly memoryBytes?: number;
   /** What the dispatcher says to management. Default: the namespace has no dispatcher. */
   readonly push?: ComposeSettings['push'];
+  /** Makes what hears of messages for consumers. Default: nobody does. */
+  readonly consumers?: ComposeSettings['consumers'];
   /** The source of the root keys. Default: `ROOT_KEY` alone. */
   readonly rootKey?: RootKeySource;
 }
@@ -152,7 +154,15 @@ function startProcess(
   options: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): Composition {
-  const { tier = 'Standard', compression, memoryBytes, tokenClock, limits, push } = options;
+  const {
+    tier = 'Standard',
+    compression,
+    memoryBytes,
+    tokenClock,
+    limits,
+    push,
+    consumers,
+  } = options;
   const whole: ComposeSettings = {
     ...settings,
     client: options.client ?? sharedClient(),
@@ -164,6 +174,7 @@ function startProcess(
     ...(tokenClock && { tokenClock }),
     ...(limits && { limits }),
     ...(push && { push }),
+    ...(consumers && { consumers }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
   const composition = isFunction()

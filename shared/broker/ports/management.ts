@@ -142,8 +142,6 @@ export interface PushManagement {
     entity: Entity,
     current: Consumer | undefined,
   ) => string | undefined;
-  /** Hears of a queue or subscription whose consumers, or whose settings beside them, have changed. Never throws. */
-  readonly onConsumersChanged: (entity: Entity) => void | Promise<void>;
 }
 
 /** What the dispatcher does for a consumer. */
@@ -158,6 +156,8 @@ export interface ConsumerState {
 
 /** The dependencies of management. */
 export interface ManagementDependencies extends PushManagement {
+  /** Hears of a queue or subscription whose consumers, or whose settings beside them, have changed. Never throws. */
+  readonly onConsumersChanged: (entity: Entity) => void | Promise<void>;
   /** What the dispatcher does for a consumer; undefined = not known. Absent = it does not say. Never throws. */
   readonly stateOf?: (entity: Entity, consumer: Consumer) => Promise<ConsumerState | undefined>;
   readonly entities: EntityStore;

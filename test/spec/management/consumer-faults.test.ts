@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { LAMBDA, listeningPush, namesIn, putConsumer } from '../../support/consumers.ts';
+import { ANY_TARGET, LAMBDA, namesIn, putConsumer } from '../../support/consumers.ts';
 import { copyEntity } from '../../support/copied-entities.ts';
 import { getJson, type Json, putJson, sentenceOf } from '../../support/json-management.ts';
 import { engineClient, startBroker, TABLES } from '../../support/start-broker.ts';
@@ -8,7 +8,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createTopic, putSubscription, subscription } from '../../support/topic-entities.ts';
 
 async function start(t: TestContext): Promise<TestBroker> {
-  const broker = await startBroker(t, { push: listeningPush() });
+  const broker = await startBroker(t, { push: ANY_TARGET });
   expectStatus(await broker.createQueue('q'), 201);
   return broker;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { LAMBDA, listeningPush, namesIn, putConsumer } from '../../support/consumers.ts';
+import { ANY_TARGET, LAMBDA, namesIn, putConsumer } from '../../support/consumers.ts';
 import { interposingClient } from '../../support/interposing-client.ts';
 import { getJson, readJson, sentenceOf } from '../../support/json-management.ts';
 import { type Outgoing, startPauses } from '../../support/pause-client.ts';
@@ -11,8 +11,8 @@ import { expectStatus } from '../../support/test-broker.ts';
 async function start(t: TestContext) {
   const { client, beforeNextTransaction } = interposingClient();
   t.after(() => client.destroy());
-  const here = await startBroker(t, { client, push: listeningPush() });
-  const there = await startBroker(t, { beside: here, push: listeningPush() });
+  const here = await startBroker(t, { client, push: ANY_TARGET });
+  const there = await startBroker(t, { beside: here, push: ANY_TARGET });
   expectStatus(await here.createQueue('q'), 201);
   return { here, there, beforeNextTransaction };
 }
@@ -131,7 +131,7 @@ const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItems
 test('a change of a consumer whose answer is lost succeeds if a lookup finds that it was made', async (t) => {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  const broker = await startBroker(t, { client: pauses.client, push: listeningPush() });
+  const broker = await startBroker(t, { client: pauses.client, push: ANY_TARGET });
   expectStatus(await broker.createQueue('q'), 201);
   pauses.loseNextAnswer(isTransaction);
   expectStatus(await putConsumer(broker, 'q/consumers/c'), 201);
@@ -149,8 +149,8 @@ test('a change of a consumer whose answer is lost succeeds if a lookup finds tha
 test('an update whose answer is lost succeeds, although a consumer was put since', async (t) => {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  const here = await startBroker(t, { client: pauses.client, push: listeningPush() });
-  const there = await startBroker(t, { beside: here, push: listeningPush() });
+  const here = await startBroker(t, { client: pauses.client, push: ANY_TARGET });
+  const there = await startBroker(t, { beside: here, push: ANY_TARGET });
   expectStatus(await here.createQueue('q'), 201);
   const pause = pauses.pauseNextAnswer(isTransaction);
   const updating = here.updateQueue('q', { LockDuration: 'PT10S' });
