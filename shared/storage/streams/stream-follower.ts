@@ -108,43 +108,45 @@ export class StreamFollower {
 
   /** Reads the children of a closed shard, once there are some. */
   async #followChildren(parent: string, searches = 1): Promise<void> {
-    const { calls } = this.#dependencies;
-    const found = await resultOf(calls.shards(this.#stream));
+    const begun = await resultOf(this.#readChildren(parent));
     if (this.#isOver) return;
-    const children = 'error' in found ? [] : found.value.filter((one) => one.parent === parent);
-    const begun = await resultOf(
-      Promise.all(children.map(({ id }) => this.#readFrom(id, 'TRIM_HORIZON'))),
-    );
-    if (this.#isOver) return;
-    const fault = 'error' in found ? found : begun;
-    if (!('error' in fault) && children.length > 0) {
+    if ('value' in begun && begun.value > 0) {
       this.#orphaned--;
       return;
     }
-    if (searches === CHILD_SEARCHES_MAX || ('error' in fault && !isBusy(fault.error))) {
-      const { error } = 'error' in fault ? fault : { error: undefined };
-      // The stream may have been disabled.
-      this.#fail(error === undefined ? 'gone' : streamFaultOf(error), error);
+    const error = 'error' in begun ? begun.error : undefined;
+    // A stream that was disabled has no more of them.
+    const fault = error === undefined ? 'gone' : streamFaultOf(error);
+    const mayPass = error === undefined || fault === 'busy';
+    if (!mayPass || searches === CHILD_SEARCHES_MAX) {
+      this.#fail(fault, error);
       return;
     }
     const ms = Math.min(CHILD_PAUSE_MS.most, CHILD_PAUSE_MS.first * 2 ** (searches - 1));
     this.#after(ms, () => this.#followChildren(parent, searches + 1));
   }
 
+  /** Begins to read the children of a shard, and returns how many there are. */
+  async #readChildren(parent: string): Promise<number> {
+    const shards = await this.#dependencies.calls.shards(this.#stream);
+    const children = shards.filter((one) => one.parent === parent);
+    await Promise.all(children.map(({ id }) => this.#readFrom(id, 'TRIM_HORIZON')));
+    return children.length;
+  }
+
   /** Looks for shards that nothing else has found, in which records may have been missed. */
   async #listAgain(): Promise<void> {
     const open = await resultOf(this.#openShards());
     if (this.#isOver) return;
-    const isComplete = 'value' in open && open.value.every((id) => this.#readers.has(id));
-    // While a parent is read to its end, its children are not read yet.
-    const isMoving = [...this.#readers.keys()].some(
-      (id) => 'value' in open && !open.value.includes(id),
-    );
-    if ('value' in open && !isComplete && !isMoving && this.#orphaned === 0) {
-      this.#fail('lost', undefined);
-      return;
-    }
-    this.#after(LIST_EVERY_MS, () => this.#listAgain());
+    if ('value' in open && this.#hasMissed(open.value)) this.#fail('lost', undefined);
+    else this.#after(LIST_EVERY_MS, () => this.#listAgain());
+  }
+
+  #hasMissed(open: readonly string[]): boolean {
+    // While a closed shard is read to its end, its children are not read yet.
+    const isMoving =
+      this.#orphaned > 0 || [...this.#readers.keys()].some((id) => !open.includes(id));
+    return !isMoving && !open.every((id) => this.#readers.has(id));
   }
 
   #fail(fault: StreamFault, error: unknown): void {
@@ -168,8 +170,4 @@ function openOf(shards: readonly StreamShard[]): readonly StreamShard[] {
   if (open.length > 0) return open;
   const parents = new Set(shards.map(({ parent }) => parent));
   return shards.filter(({ id }) => !parents.has(id));
-}
-
-function isBusy(error: unknown): boolean {
-  return streamFaultOf(error) === 'busy';
 }

@@ -199,3 +199,18 @@ test('a message wakes a receive at once that the stream lets look rarely, and on
   wakeUps.expectDue(new Map([['other.0', 0]]));
   assert.equal(await looksDuring(1000), 0);
 });
+
+test('a log that was seen empty before the receive listened may have changed since: the stream does not cover it', async () => {
+  const scheduler = new ManualScheduler();
+  const stream = new FakeStream();
+  stream.coveredSince = 0;
+  await scheduler.pass(5000);
+  const wait = new LocalWakeUps(scheduler, { stream }).wait([MAIN], LONG_MS);
+  wait.within(Number.POSITIVE_INFINITY, 4000);
+  let isWoken = false;
+  void wait.done.then(() => {
+    isWoken = true;
+  });
+  await scheduler.pass(600);
+  assert.equal(isWoken, true);
+});
