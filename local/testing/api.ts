@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Duration } from '../config/description.ts';
+import type { MessageHandler } from './handler-server.ts';
 
 /** The content of a configuration file of the vendor's emulator, as JSON; checked when the namespace starts. */
 export interface EmulatorConfiguration {
@@ -25,11 +26,41 @@ export interface TestNamespace {
    */
   messages(path: string): Promise<readonly TestMessage[]>;
   /**
+   * Pushes the messages of a queue, a subscription or a dead-letter queue to a function, as a consumer pushes them to a
+   * Lambda function: the event is that of an SQS trigger. Resolves once messages are pushed. Rejects if the entity does
+   * not exist, or a setting is wrong.
+   */
+  consume(path: string, handler: MessageHandler, settings?: ConsumeSettings): Promise<Consumption>;
+  /**
    * Puts the namespace back to how it began: the declared entities with their declared settings, and no messages,
    * session states or locks. Clients stay connected. The clock stays where it is, since it only goes forward.
    */
   reset(): Promise<void>;
   /** Deletes the namespace. Close clients before. Afterwards all calls of it reject. */
+  stop(): Promise<void>;
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** How messages are pushed to a function. */
+export interface ConsumeSettings {
+  /** The name of the consumer. Default: another one each time. */
+  readonly name?: string;
+  /** Messages of one call at most, up to 1,000. Default: 10. */
+  readonly maxBatch?: number;
+  /** How long a call waits for more messages once there is one, up to 5 minutes. Default: not at all. */
+  readonly batchWindow?: Duration;
+  /** Calls at the same time at most, up to 1,000. Default: 10. */
+  readonly maxConcurrency?: number;
+  /** Messages a second at most, on average. Default: any number. */
+  readonly maxPerSecond?: number;
+  /** How long one call may take, up to 10 minutes. Default: 1 minute. */
+  readonly timeout?: Duration;
+}
+
+/** Messages that are pushed to a function. */
+export interface Consumption {
+  /** Pushes no more. A call that is under way goes on. */
   stop(): Promise<void>;
   /** The same as `stop`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

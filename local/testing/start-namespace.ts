@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { UnreachableError } from '../../client/client-errors.ts';
+import { putConsumer, removeConsumer } from '../../client/consumers.ts';
 import { readPath } from '../../client/entity-path.ts';
 import { NamespaceClient } from '../../client/namespace-client.ts';
 import { readAll } from '../../client/read-all.ts';
@@ -8,8 +9,16 @@ import {
   formatConnectionString,
 } from '../../shared/auth/connection-string.ts';
 import type { Duration, NamespaceDescription } from '../config/description.ts';
-import type { EmulatorConfiguration, NamespaceClock, TestMessage, TestNamespace } from './api.ts';
+import type {
+  ConsumeSettings,
+  Consumption,
+  EmulatorConfiguration,
+  NamespaceClock,
+  TestMessage,
+  TestNamespace,
+} from './api.ts';
 import { checkedDescription } from './checked-description.ts';
+import { HandlerServer, type MessageHandler } from './handler-server.ts';
 import { milliseconds } from './milliseconds.ts';
 import { serverProgram } from './server-program.ts';
 import { forgetSharedServer, sharedServer } from './shared-server.ts';
@@ -67,6 +76,7 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   readonly adminConnectionString: string;
   readonly url: string;
   readonly #connection: NamespaceClient;
+  readonly #handlers = new HandlerServer();
   #isStopped = false;
 
   constructor(name: string, connection: ConnectionString) {
@@ -127,6 +137,34 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     return messages;
   }
 
+  async consume(
+    path: string,
+    handler: MessageHandler,
+    settings: ConsumeSettings = {},
+  ): Promise<Consumption> {
+    const { name = `handler-${randomBytes(NAME_BYTES).toString('hex')}`, ...others } = settings;
+    const at = readPath(String(path)).text;
+    const timeoutMs = milliseconds(others.timeout ?? { minutes: 1 });
+    const target = await this.#handlers.add(name, handler, timeoutMs);
+    try {
+      const { batchWindow, ...members } = others;
+      await putConsumer(this.#client, at, name, {
+        ...members,
+        target,
+        timeout: iso(timeoutMs),
+        ...(batchWindow !== undefined && { batchWindow: iso(milliseconds(batchWindow)) }),
+      });
+    } catch (error) {
+      this.#handlers.remove(name);
+      throw error;
+    }
+    const stop = async () => {
+      if (!this.#isStopped) await removeConsumer(this.#client, at, name);
+      this.#handlers.remove(name);
+    };
+    return { stop, [Symbol.asyncDispose]: stop };
+  }
+
   async reset(): Promise<void> {
     await this.#change('POST', '$reset', {});
   }
@@ -135,6 +173,7 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     if (this.#isStopped) return;
     this.#isStopped = true;
     await this.#connection.call({ method: 'DELETE', path: '$namespace', headers: JSON_TYPE });
+    await this.#handlers.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -144,6 +183,11 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   #change(method: 'PUT' | 'POST', path: string, body: unknown) {
     return this.#client.call({ method, path, headers: JSON_TYPE, body: JSON.stringify(body) });
   }
+}
+
+/** A length of time as ISO 8601 text. */
+function iso(ms: number): string {
+  return `PT${ms / 1000}S`;
 }
 
 function timeIn({ text }: { readonly text: string }): Date {
