@@ -245,3 +245,13 @@ test('a target that a consumer has already may stay when it is allowed no more',
   expectStatus(await putConsumer(strict, 'q/consumers/other'), 400);
   expectStatus(await strict.request('DELETE', 'q/consumers/c'), 200);
 });
+
+test('a change of a consumer costs a transaction of one write, and reads of the entity', async (t) => {
+  const { broker } = await start(t);
+  expectStatus(await putConsumer(broker, 'q/consumers/c'), 201);
+  const costs = { read: 2, write: 2, requests: 3, roundTrips: 3 };
+  const put = () => putConsumer(broker, 'q/consumers/c', { maxBatch: 3 });
+  assert.deepEqual(await broker.units(put), costs);
+  const remove = () => broker.request('DELETE', 'q/consumers/c');
+  assert.deepEqual(await broker.units(remove), costs);
+});
