@@ -5,6 +5,7 @@ import { getJson, putJson, readJson, sentenceOf } from '../../support/json-manag
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { createTopic, putSubscription, subscription } from '../../support/topic-entities.ts';
+import { LEASE_END_MS } from '../../support/virtual-time.ts';
 
 /** A namespace with a dispatcher, and a queue `q`. */
 async function start(t: TestContext) {
@@ -195,6 +196,19 @@ test('what the dispatcher says of a consumer is shown', async (t) => {
   // An answer can be sent back.
   const { text } = await readJson(broker, 'q/consumers/bad');
   expectStatus(await putJson(broker, 'q/consumers/bad', text), 200);
+});
+
+test('a change of a consumer is answered once the leases of all processes have ended', async (t) => {
+  const { broker } = await start(t);
+  for (const change of [
+    () => putConsumer(broker, 'q/consumers/c'),
+    () => putConsumer(broker, 'q/consumers/c', { enabled: false }),
+    () => broker.request('DELETE', 'q/consumers/c'),
+  ]) {
+    const before = broker.time.now();
+    assert.ok((await change()).status <= 201);
+    assert.ok(broker.time.now() >= before + LEASE_END_MS);
+  }
 });
 
 test('the list of all entities has their consumers, those of dead-letter queues too', async (t) => {
