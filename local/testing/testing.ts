@@ -1,5 +1,6 @@
 /** The package `dynabus/testing`: a Service Bus namespace for a test, with a clock that the test moves. */
 export type {
+  ConsumerDescription,
   Duration,
   NamespaceDescription,
   QueueDescription,

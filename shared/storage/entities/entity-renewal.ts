@@ -2,6 +2,7 @@ import { entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { present } from '../../domain/present.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { Table } from '../dynamodb/table.ts';
@@ -32,6 +33,7 @@ interface DeclaredPart {
   /** The path in the spelling of its creation. */
   readonly name: string;
   readonly description: EntityDescription;
+  readonly consumers?: Entity['consumers'];
 }
 
 /** The dependencies of `EntityRenewal`. */
@@ -82,13 +84,14 @@ export class EntityRenewal {
   }
 
   #newEntity(
-    { key, name, description }: DeclaredPart,
+    { key, name, description, consumers }: DeclaredPart,
     now: number,
     topic: Entity | undefined,
     isSubscribed = false,
   ): Entity {
     const id = Buffer.from(this.#dependencies.random.bytes(ID_BYTES)).toString('base64url');
-    const { neverSubscribed, ...entity } = newEntity({ id, key, name, description, now, topic });
+    const { neverSubscribed, ...own } = newEntity({ id, key, name, description, now, topic });
+    const entity = { ...own, ...present({ consumers }) };
     return isSubscribed || neverSubscribed === undefined ? entity : { ...entity, neverSubscribed };
   }
 

@@ -26,11 +26,22 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
-export const CONSUMERS = [`${DEAD}/consumers/c`, `${BILLING}/consumers/c`] as const;
-export const CONSUMER = {
+const CONSUMERS = [`${DEAD}/consumers/c`, `${BILLING}/consumers/c`] as const;
+const CONSUMER = {
   body: JSON.stringify({ target: LAMBDA }),
   headers: { 'Content-Type': JSON_TYPE },
 } as const;
+
+/** The operations on the consumer of an entity: of `orders`, or of a subscription. */
+export function onConsumer(which: number) {
+  const path = CONSUMERS[which] ?? '';
+  return [
+    ['listConsumers', path.replace(/\/c$/, ''), {}],
+    ['getConsumer', path, {}],
+    ['putConsumer', path, CONSUMER],
+    ['deleteConsumer', path, {}],
+  ] as const;
+}
 
 let sessions = 0;
 

@@ -9,8 +9,6 @@ import { ROOT_KEY, startBroker } from '../../support/start-broker.ts';
 import type { TestBroker } from '../../support/test-broker.ts';
 import {
   BILLING,
-  CONSUMER,
-  CONSUMERS,
   DEAD,
   defer,
   hold,
@@ -20,6 +18,7 @@ import {
   type Methods,
   methodsOf,
   newSession,
+  onConsumer,
   prepare,
   QUEUE,
   RIGHTS,
@@ -159,12 +158,8 @@ const ROWS: readonly Row[] = [
   readingRules('getRule', LARGE),
   managingTopic('putRule', LARGE, RULE, IF_MATCH),
   managingTopic('deleteRule', LARGE),
-  ...[managing, managingTopic].flatMap((rows, i) => [
-    rows('listConsumers', (CONSUMERS[i] ?? '').replace(/\/c$/, '')),
-    rows('getConsumer', CONSUMERS[i] ?? ''),
-    rows('putConsumer', CONSUMERS[i] ?? '', undefined, CONSUMER),
-    rows('deleteConsumer', CONSUMERS[i] ?? ''),
-  ]),
+  ...onConsumer(0).map(([what, path, more]) => managing(what, path, undefined, more)),
+  ...onConsumer(1).map(([what, path, more]) => managingTopic(what, path, undefined, more)),
   managingNamespace('namespaceInfo', '$namespaceinfo'),
   managingNamespace('listQueues', '$Resources/Queues'),
   managingNamespace('listTopics', '$Resources/Topics'),
