@@ -3,6 +3,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { present } from '../../shared/domain/present.ts';
 import type { Rule } from '../../shared/filters/rule.ts';
 import type {
   DeclaredEntity,
@@ -13,7 +14,7 @@ import type { ApplyConfig } from './config-port.ts';
 /** The operations that declare the entity which their first argument names. */
 const DECLARING: ReadonlySet<string | symbol> = new Set(['create', 'update']);
 
-/** The entities that configurations have declared, with the settings and rules that they had then. */
+/** The entities that configurations have declared, with the settings, rules and consumers that they had then. */
 export class DeclaredEntities {
   /** Queues and topics by key, and of topics the subscriptions by key. */
   readonly #entities = new Map<string, DeclaredEntity>();
@@ -48,7 +49,12 @@ export class DeclaredEntities {
   }
 }
 
-const partOf = ({ key, name, description }: Entity) => ({ key, name, description });
+const partOf = ({ key, name, description, consumers }: Entity) => ({
+  key,
+  name,
+  description,
+  ...present({ consumers }),
+});
 
 async function declaredSubscription(
   management: Management,

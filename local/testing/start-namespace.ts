@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { UnreachableError } from '../../client/client-errors.ts';
+import { RefusalError, UnreachableError } from '../../client/client-errors.ts';
 import { putConsumer, removeConsumer } from '../../client/consumers.ts';
 import { readPath } from '../../client/entity-path.ts';
 import { NamespaceClient } from '../../client/namespace-client.ts';
@@ -77,6 +77,8 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   readonly url: string;
   readonly #connection: NamespaceClient;
   readonly #handlers = new HandlerServer();
+  /** What makes the consumers of functions anew after a reset. */
+  readonly #consumptions = new Set<() => Promise<unknown>>();
   #isStopped = false;
 
   constructor(name: string, connection: ConnectionString) {
@@ -146,19 +148,23 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     const at = readPath(String(path)).text;
     const timeoutMs = milliseconds(others.timeout ?? { minutes: 1 });
     const target = await this.#handlers.add(name, handler, timeoutMs);
-    try {
-      const { batchWindow, ...members } = others;
-      await putConsumer(this.#client, at, name, {
+    const { batchWindow, ...members } = others;
+    const put = () =>
+      putConsumer(this.#client, at, name, {
         ...members,
         target,
         timeout: iso(timeoutMs),
         ...(batchWindow !== undefined && { batchWindow: iso(milliseconds(batchWindow)) }),
       });
+    try {
+      await put();
     } catch (error) {
       this.#handlers.remove(name);
       throw error;
     }
+    this.#consumptions.add(put);
     const stop = async () => {
+      this.#consumptions.delete(put);
       if (!this.#isStopped) await removeConsumer(this.#client, at, name);
       this.#handlers.remove(name);
     };
@@ -167,6 +173,8 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
 
   async reset(): Promise<void> {
     await this.#change('POST', '$reset', {});
+    // Functions get messages as before, as clients that stay connected do. One whose entity is gone has no more to do.
+    for (const put of this.#consumptions) await put().catch(ignoreMissing);
   }
 
   async stop(): Promise<void> {
@@ -183,6 +191,11 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   #change(method: 'PUT' | 'POST', path: string, body: unknown) {
     return this.#client.call({ method, path, headers: JSON_TYPE, body: JSON.stringify(body) });
   }
+}
+
+/** Rethrows every error but the refusal of an entity that does not exist. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof RefusalError && error.status === 404)) throw error;
 }
 
 /** A length of time as ISO 8601 text. */

@@ -2,6 +2,7 @@
 
 export type { PushedEvent, PushedRecord } from '../../lambdas/push/event/record.ts';
 export type {
+  ConsumerDescription,
   Duration,
   NamespaceDescription,
   QueueDescription,

@@ -35,7 +35,8 @@ const ID_BYTES = 6;
 
 /**
  * The operations on consumers (semantics J1). `path` is that of a queue, a subscription or one of their dead-letter
- * queues. All methods throw MessagingEntityNotFound for an entity that does not exist, InvalidOperation for a topic.
+ * queues. All methods throw MessagingEntityNotFound for an entity that does not exist, and, except for the deletion,
+ * InvalidOperation for a topic.
  */
 export class ConsumerManagement {
   readonly #dependencies: ManagementDependencies;
@@ -103,10 +104,9 @@ export class ConsumerManagement {
    */
   async remove(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
     requireChildName(name);
-    const { at, entity: found } = await this.#find(path);
+    const { key, subQueue } = parseEntityPath(path);
     const { consumers, onConsumersChanged } = this.#dependencies;
-    const consumer = { subQueue: at.subQueue, name };
-    const entity = await consumers.remove(found.key, consumer, (current) =>
+    const entity = await consumers.remove(key, { subQueue, name }, (current) =>
       requireMatch(ifMatch, consumerTag(current)),
     );
     await onConsumersChanged(entity);

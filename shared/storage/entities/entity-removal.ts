@@ -79,18 +79,17 @@ export interface Tombstone {
   /** Set if only this generation of this sub-queue was purged. */
   readonly subQueue?: SubQueue;
   readonly generation?: number;
+  /** Set if the entity had consumers, whose states are to be deleted. */
+  readonly wasConsumed?: true;
 }
 
-/** The write that stores a tombstone, without the consumers of the entity, which nobody needs any more. */
+/** The write that stores a tombstone, without the consumers of the entity: only their states are to be deleted. */
 export function tombstonePut(
   table: string,
   namespace: string,
-  { name, entity: { consumers: _, ...entity }, ...tombstone }: Tombstone,
+  { name, entity: { consumers, ...entity }, ...tombstone }: Tombstone,
 ): DocumentWrite {
-  return {
-    Put: {
-      TableName: table,
-      Item: { pk: tombstonesCollection(namespace), sk: name, ...tombstone, entity },
-    },
-  };
+  const key = { pk: tombstonesCollection(namespace), sk: name };
+  const wasConsumed = consumers === undefined ? {} : { wasConsumed: true };
+  return { Put: { TableName: table, Item: { ...key, ...tombstone, ...wasConsumed, entity } } };
 }

@@ -2,7 +2,9 @@ import { entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import { present } from '../../domain/present.ts';
 import type { Rule } from '../../filters/rule.ts';
+import { DynamoConsumerStates } from '../consumers/consumer-states.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { Table } from '../dynamodb/table.ts';
 import type { DueWorkIndex } from '../maintenance/due-work-index.ts';
@@ -32,6 +34,7 @@ interface DeclaredPart {
   /** The path in the spelling of its creation. */
   readonly name: string;
   readonly description: EntityDescription;
+  readonly consumers?: Entity['consumers'];
 }
 
 /** The dependencies of `EntityRenewal`. */
@@ -82,13 +85,14 @@ export class EntityRenewal {
   }
 
   #newEntity(
-    { key, name, description }: DeclaredPart,
+    { key, name, description, consumers }: DeclaredPart,
     now: number,
     topic: Entity | undefined,
     isSubscribed = false,
   ): Entity {
     const id = Buffer.from(this.#dependencies.random.bytes(ID_BYTES)).toString('base64url');
-    const { neverSubscribed, ...entity } = newEntity({ id, key, name, description, now, topic });
+    const { neverSubscribed, ...own } = newEntity({ id, key, name, description, now, topic });
+    const entity = { ...own, ...present({ consumers }) };
     return isSubscribed || neverSubscribed === undefined ? entity : { ...entity, neverSubscribed };
   }
 
@@ -102,6 +106,7 @@ export class EntityRenewal {
       { Put: { TableName: documents.name, Item: { ...at, ...subscription } } },
       ...newHeaders(messages.name, subscription),
       ...idleChecks(dueWork, subscription),
+      ...this.#statesOf(subscription),
     ]);
     for (const rule of declared.rules) await rules.put(subscription, rule);
   }
@@ -118,9 +123,19 @@ export class EntityRenewal {
         ? topicListRemoval(documents.name, namespace, current)
         : []),
       ...idleChecks(dueWork, renewed),
+      ...this.#statesOf(renewed),
     ];
     const isThere = async () => (await entities.read(renewed.key))?.id === renewed.id;
     return await entities.changes.commit(writes, isThere);
+  }
+
+  /** The writes that create the states of the consumers of a new entity. */
+  #statesOf({ id, key, consumers = {} }: Entity): readonly DocumentWrite[] {
+    const { documents, namespace } = this.#dependencies;
+    const states = new DynamoConsumerStates(documents, namespace);
+    return Object.keys(consumers).map((consumer) =>
+      states.putOf({ entityId: id, entityKey: key, consumer }),
+    );
   }
 
   /** The writes that end the old entity; its document is replaced. */

@@ -72,11 +72,11 @@ async function clearInTime(
 /** Removes a tombstone whose messages are deleted. One write unit, two for a topic, and one for each consumer. */
 export async function removeTombstone(
   { documents, namespace }: SweepDependencies,
-  { pk, sk, entity, subQueue }: StoredTombstone,
+  { pk, sk, entity, subQueue, wasConsumed }: StoredTombstone,
 ): Promise<void> {
   const isTopic = subQueue === undefined && entity.description.kind === 'topic';
   if (isTopic) await documents.delete(quotaCountsKey(namespace, entity.id));
-  if (subQueue === undefined && entity.consumers !== undefined) {
+  if (subQueue === undefined && wasConsumed) {
     for await (const state of documents.allStale(consumerStatesOf(namespace, entity.id))) {
       await documents.delete({ pk: String(state['pk']), sk: String(state['sk']) });
     }
@@ -217,7 +217,8 @@ async function removeChildren(
     const { pk, sk, ...entity } = document;
     const id = String(entity['id']);
     // The tombstone first: a crash in between only writes it twice.
-    const child = { removedAt: clock.now(), entity, partitions };
+    const wasConsumed = entity['consumers'] === undefined ? {} : { wasConsumed: true };
+    const child = { removedAt: clock.now(), entity, partitions, ...wasConsumed };
     await documents.put({ pk: tombstonesCollection(namespace), sk: id, ...child });
     const headers = Array.from({ length: partitions }, (_, partition) => headerKey(id, partition));
     await context.table.deleteMany(headers);

@@ -209,6 +209,23 @@ test('a subscription and a dead-letter queue have consumers, and a stopped one g
   assert.deepEqual([first.items, dead.items], [['1'], ['1']]);
 });
 
+test('a function gets messages after a reset, too', async () => {
+  const { bus, client } = await started({ queues: ['orders'] });
+  const { items, add, enough } = collector<string>(2);
+  const first = collector<string>(1);
+  await bus.consume('orders', ({ Records }) => {
+    add(...Records.map(({ body }) => body));
+    first.add('');
+  });
+  const sender = client.createSender('orders');
+  await sender.sendMessages({ body: 1 });
+  await first.enough;
+  await bus.reset();
+  await sender.sendMessages({ body: 2 });
+  await enough;
+  assert.deepEqual(items, ['1', '2']);
+});
+
 test('a missing entity and a wrong setting are told', async () => {
   const { bus } = await started({ queues: ['orders'] });
   await assert.rejects(

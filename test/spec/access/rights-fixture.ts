@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { entry } from '../../support/atom-client.ts';
+import { LAMBDA } from '../../support/consumers.ts';
+import { JSON_TYPE } from '../../support/json-management.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 /** The entities and messages that the operations of the rights matrix use. */
@@ -24,6 +26,23 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
+const CONSUMERS = [`${DEAD}/consumers/c`, `${BILLING}/consumers/c`] as const;
+const CONSUMER = {
+  body: JSON.stringify({ target: LAMBDA }),
+  headers: { 'Content-Type': JSON_TYPE },
+} as const;
+
+/** The operations on the consumer of an entity: of `orders`, or of a subscription. */
+export function onConsumer(which: number) {
+  const path = CONSUMERS[which] ?? '';
+  return [
+    ['listConsumers', path.replace(/\/c$/, ''), {}],
+    ['getConsumer', path, {}],
+    ['putConsumer', path, CONSUMER],
+    ['deleteConsumer', path, {}],
+  ] as const;
+}
+
 let sessions = 0;
 
 /** A session id that no other test has used. */
@@ -46,6 +65,10 @@ export async function prepare(broker: TestBroker): Promise<void> {
   ] as const) {
     const { status, text } = await broker.request('PUT', path, { body });
     assert.ok(status === 201 || status === 409, text);
+  }
+  for (const path of CONSUMERS) {
+    const { status, text } = await broker.request('PUT', path, CONSUMER);
+    assert.ok(status === 201 || status === 200, text);
   }
 }
 
@@ -86,7 +109,8 @@ export async function schedule(broker: TestBroker): Promise<readonly number[]> {
 /** The observable state of the namespace, to compare before and after refused requests. */
 export async function snapshot(broker: TestBroker): Promise<readonly string[]> {
   const paths = ['orders', 'orders/messages', `${DEAD}/messages`, 'events', `${BILLING}/Rules`];
-  const lists = ['$Resources/Queues', 'events/Subscriptions'];
+  const consumers = CONSUMERS.map((path) => path.replace(/\/c$/, ''));
+  const lists = ['$Resources/Queues', 'events/Subscriptions', ...consumers];
   return Promise.all(
     [...paths, ...lists].map(async (path) => (await broker.request('GET', path)).text),
   );

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { isMore } from '../../runner/more.ts';
 import type { RequestOptions } from '../../support/api-client.ts';
 import { token } from '../../support/atom-client.ts';
+import { listeningPush } from '../../support/consumers.ts';
 import { START } from '../../support/manual-clock.ts';
 import { ROOT_KEY, startBroker } from '../../support/start-broker.ts';
 import type { TestBroker } from '../../support/test-broker.ts';
@@ -17,6 +18,7 @@ import {
   type Methods,
   methodsOf,
   newSession,
+  onConsumer,
   prepare,
   QUEUE,
   RIGHTS,
@@ -156,6 +158,8 @@ const ROWS: readonly Row[] = [
   readingRules('getRule', LARGE),
   managingTopic('putRule', LARGE, RULE, IF_MATCH),
   managingTopic('deleteRule', LARGE),
+  ...onConsumer(0).map(([what, path, more]) => managing(what, path, undefined, more)),
+  ...onConsumer(1).map(([what, path, more]) => managingTopic(what, path, undefined, more)),
   managingNamespace('namespaceInfo', '$namespaceinfo'),
   managingNamespace('listQueues', '$Resources/Queues'),
   managingNamespace('listTopics', '$Resources/Topics'),
@@ -213,7 +217,7 @@ function credentials({ scope, rights }: Row): readonly Credential[] {
 }
 
 test('the matrix has every operation of the OpenAPI document', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { push: listeningPush() });
   const inContract = [...(await methodsOf(broker)).keys()];
   assert.deepEqual([...new Set(ROWS.map(({ operation }) => operation))].sort(), inContract.sort());
 });
@@ -242,7 +246,7 @@ async function refuseAll(
   t: TestContext,
   { isEachCompared }: { readonly isEachCompared: boolean },
 ): Promise<void> {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { push: listeningPush() });
   const methods = await methodsOf(broker);
   await prepare(broker);
   const asked: Awaited<ReturnType<Ask>>[] = [];
@@ -274,14 +278,14 @@ async function refuseAll(
 }
 
 test('#150 #151 #152 operations are allowed with their right', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { push: listeningPush() });
   const methods = await methodsOf(broker);
   await prepare(broker);
   for (const [i, row] of ROWS.entries()) {
     const may = RIGHTS.filter((one) => covers(one, row.rights));
     const who = row.rights.length === 0 ? 'any or no token' : may.join(' or ');
     const where = row.scope === undefined ? 'the namespace' : row.scope;
-    const isRemoval = ['deleteEntity', 'deleteRule'].includes(row.operation);
+    const isRemoval = ['deleteEntity', 'deleteRule', 'deleteConsumer'].includes(row.operation);
     await t.test(`row ${i}: ${row.operation} is allowed with ${who} on ${where}`, async () => {
       for (const { what, authorization } of credentials(row).filter(({ isGood }) => isGood)) {
         if (row.scope === 'orders') await refill(broker);

@@ -5,6 +5,7 @@ import { getJson, putJson, readJson, sentenceOf } from '../../support/json-manag
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus } from '../../support/test-broker.ts';
 import { createTopic, putSubscription, subscription } from '../../support/topic-entities.ts';
+import { LEASE_END_MS } from '../../support/virtual-time.ts';
 
 /** A namespace with a dispatcher, and a queue `q`. */
 async function start(t: TestContext) {
@@ -176,6 +177,19 @@ test('the state of a consumer is shown, and can be sent back', async (t) => {
   expectStatus(await putJson(broker, 'q/consumers/c', text), 200);
 });
 
+test('a change of a consumer is answered once the leases of all processes have ended', async (t) => {
+  const { broker } = await start(t);
+  for (const change of [
+    () => putConsumer(broker, 'q/consumers/c'),
+    () => putConsumer(broker, 'q/consumers/c', { enabled: false }),
+    () => broker.request('DELETE', 'q/consumers/c'),
+  ]) {
+    const before = broker.time.now();
+    assert.ok((await change()).status <= 201);
+    assert.ok(broker.time.now() >= before + LEASE_END_MS);
+  }
+});
+
 test('the list of all entities has their consumers, those of dead-letter queues too', async (t) => {
   const { broker } = await start(t);
   expectStatus(await broker.createQueue('plain'), 201);
@@ -223,4 +237,14 @@ test('a target that a consumer has already may stay when it is allowed no more',
   expectStatus(refused, 400);
   expectStatus(await putConsumer(strict, 'q/consumers/other'), 400);
   expectStatus(await strict.request('DELETE', 'q/consumers/c'), 200);
+});
+
+test('a change of a consumer costs a transaction of one write, and reads of the entity', async (t) => {
+  const { broker } = await start(t);
+  expectStatus(await putConsumer(broker, 'q/consumers/c'), 201);
+  const costs = { read: 2, write: 2, requests: 3, roundTrips: 3 };
+  const put = () => putConsumer(broker, 'q/consumers/c', { maxBatch: 3 });
+  assert.deepEqual(await broker.units(put), costs);
+  const remove = () => broker.request('DELETE', 'q/consumers/c');
+  assert.deepEqual(await broker.units(remove), costs);
 });
