@@ -1,11 +1,11 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { boundedClient, SOCKETS_MAX } from '../../shared/app/bounded-client.ts';
-import { composeStates } from '../../shared/app/compose-states.ts';
 import { deployedSettings } from '../../shared/app/deployed-settings.ts';
-import { invokePush } from '../../shared/app/invoke-push.ts';
+import { composeStates } from '../../shared/app/push/compose-states.ts';
+import { invokePush } from '../../shared/app/push/invoke-push.ts';
+import { wakeForItems } from '../../shared/app/push/stored-wakes.ts';
 import { readNamespace, readPushFunction } from '../../shared/app/settings.ts';
-import { wakeForItems } from '../../shared/app/stored-wakes.ts';
 import { startFunction } from '../http/start-function.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { EVENT_CLAIM_BYTES } from '../../lambdas/push/event/print-event.ts';
 import type { ComposedDependencies } from '../../shared/app/compose-dependencies.ts';
-import { composeWorker } from '../../shared/app/compose-worker.ts';
 import type { WakingStores } from '../../shared/app/namespace-settings.ts';
-import { enabledConsumers, START_NONE, storedWakes } from '../../shared/app/stored-wakes.ts';
+import { composeWorker } from '../../shared/app/push/compose-worker.ts';
+import { enabledConsumers, START_NONE, storedWakes } from '../../shared/app/push/stored-wakes.ts';
 import type { ConsumerWakes } from '../../shared/broker/ports/consumer-wakes.ts';
 import type { PushManagement } from '../../shared/broker/ports/management.ts';
 import { parseConsumerKey } from '../../shared/domain/consumers/consumer-key.ts';

@@ -56,7 +56,7 @@ export interface Refusal {
 export interface Targets {
   /** Why no target may get a message; undefined = it may. */
   refusalOf(message: LockedMessage): Refusal | undefined;
-  /** Calls the target of a batch's consumer. Ends in time: after the consumer's `timeoutMs` it has failed. Never throws. */
+  /** Calls the target of a batch's consumer; after the consumer's `timeoutMs` it has failed. Never throws. */
   call(batch: Batch): Promise<Reply>;
 }
 

@@ -8,7 +8,7 @@ import { PUSH } from './push-limits.ts';
 /** How a batch is settled. */
 export interface SettledBatch {
   readonly settlements: readonly Settlement[];
-  /** How long messages that failed wait for their next delivery, ms; the shortest and the longest. Absent = none failed. */
+  /** The shortest and the longest time that messages that failed wait, ms. Absent = none failed. */
   readonly delays?: { readonly leastMs: number; readonly mostMs: number };
 }
 

@@ -86,7 +86,7 @@ export class Tenure {
     return currentOf(await this.#dependencies.entities.find(this.of.entityKey), this.of);
   }
 
-  /** The end of the pause, epoch ms, and how often in a row the target could not be called; undefined = there is none. */
+  /** The pause, which ends at an instant, epoch ms, after so many calls in a row that could not be made. */
   get pause(): { readonly until: number; readonly tries: number } | undefined {
     return this.#pause !== undefined && this.#pause.until > this.clock.now()
       ? this.#pause

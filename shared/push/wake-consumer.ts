@@ -12,8 +12,8 @@ export type Woken =
   | { readonly kind: 'held' | 'paused' | 'gone' };
 
 /**
- * Wakes a consumer for which messages may have arrived; `known` = its state if it was just read. One read unit and, once for each time that an owner looks, one
- * write unit. Throws ServiceBusy, ServiceTimeout.
+ * Wakes a consumer for which messages may have arrived; `known` = its state if it was just read. One read unit and,
+ * once for each time that an owner looks, one write unit. Throws ServiceBusy, ServiceTimeout.
  */
 export async function wakeConsumer(
   states: Pick<ConsumerStates, 'read' | 'markWoken'>,

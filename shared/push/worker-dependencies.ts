@@ -28,7 +28,7 @@ export interface WorkerDependencies extends LeaseDependencies {
 export interface WorkerSettings {
   /** How long a worker without messages waits for the next ones. */
   readonly lingerMs: number;
-  /** How long a worker waits for messages that are expected, or for the end of a pause; a longer time is left to others. */
+  /** How long a worker waits for messages that are expected, or for the end of a pause; others wake it later. */
   readonly waitMsMax: number;
   /** How long a worker that must end waits for its calls. */
   readonly graceMs: number;

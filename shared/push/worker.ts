@@ -17,8 +17,9 @@ export type RunEnd = Ending | 'held' | 'failed';
 
 /**
  * One run of a worker for a consumer: it takes the lease, pushes messages until none is left or its time is over, and
- * gives the lease back. Every step may be the last one: then locks and the lease end by themselves. An idle run costs
- * two read units, those of its look, and two write units. Throws ServiceBusy and ServiceTimeout before it owns the consumer.
+ * gives the lease back. Every step may be the last one: then locks and the lease end by themselves. A run that finds
+ * nothing costs two read units, those of its look, and two write units. Throws ServiceBusy and ServiceTimeout before it
+ * owns the consumer.
  */
 export async function runWorker(
   dependencies: WorkerDependencies,

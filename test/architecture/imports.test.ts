@@ -34,7 +34,7 @@ const MODULES: readonly Module[] = [
   {
     files: /^shared\/storage\//,
     may: /^shared\/(domain|filters)\//,
-    mayType: /^shared\/broker\//,
+    mayType: /^shared\/(broker|push)\//,
     packages: new RegExp(`^(node:|${SDK}|msgpackr$)`),
   },
   {

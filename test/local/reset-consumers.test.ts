@@ -8,13 +8,13 @@ import { resetEntities } from '../../local/namespaces/empty-namespace.ts';
 import { composeRenewal } from '../../shared/app/compose-renewal.ts';
 import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
-import { LAMBDA, listeningPush, namesIn, putConsumer } from '../support/consumers.ts';
+import { ANY_TARGET, LAMBDA, namesIn, putConsumer } from '../support/consumers.ts';
 import { getJson } from '../support/json-management.ts';
 import { engineClient, ROOT_KEY, startBroker, TABLES } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 
 test('a reset restores the declared consumers, and removes all others', async (t) => {
-  const push = listeningPush();
+  const push = ANY_TARGET;
   const broker = await startBroker(t, { push });
   const client = engineClient();
   const { management, dependencies, close } = compose({

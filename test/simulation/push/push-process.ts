@@ -1,7 +1,7 @@
 import { composeDependencies } from '../../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../../shared/app/compose-sweep.ts';
-import { composeWorker } from '../../../shared/app/compose-worker.ts';
-import { storedWakes, wakeForItems } from '../../../shared/app/stored-wakes.ts';
+import { composeWorker } from '../../../shared/app/push/compose-worker.ts';
+import { storedWakes, wakeForItems } from '../../../shared/app/push/stored-wakes.ts';
 import type { ConsumerReference, Targets } from '../../../shared/push/ports.ts';
 import { runWorker } from '../../../shared/push/worker.ts';
 import type { WorkerSettings } from '../../../shared/push/worker-dependencies.ts';

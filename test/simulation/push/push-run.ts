@@ -10,8 +10,9 @@ import { NAMESPACE, TABLES } from '../machines/process.ts';
 import { Random } from '../machines/random.ts';
 import { Timeline } from '../machines/timeline.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
+import { checkPush } from './push-check.ts';
 import { PushProcess, type PushSurroundings } from './push-process.ts';
-import { CALM, isPoison, SimulatedTarget, type TargetMood } from './push-target.ts';
+import { CALM, SimulatedTarget, type TargetMood } from './push-target.ts';
 
 /** What a run does; the same plan gives the same run. */
 export interface PushPlan {
@@ -112,7 +113,10 @@ class Run {
     await Promise.all(clients);
     // Delays, locks, leases and pauses end, and the hourly look finds what nobody told.
     await this.timeline.pause(3 * HOUR);
-    await this.#check();
+    const { broker } = this.#process('check').dependencies;
+    const { sessions } = this.#plan;
+    const seen = { sessions, sent: this.#sent, target: this.target };
+    this.violations.push(...(await checkPush(broker, PATH, seen)));
   }
 
   #process(name: string, isWorker = false): PushProcess {
@@ -283,59 +287,5 @@ class Run {
         })
         .catch(() => {});
     }
-  }
-
-  async #check(): Promise<void> {
-    const { dependencies } = this.#process('check');
-    const { broker } = dependencies;
-    const peek = (path: typeof PATH, sessionId?: string) =>
-      broker.peek(path, { maxMessages: 250, ...(sessionId === undefined ? {} : { sessionId }) });
-    const sessionIds = Array.from({ length: this.#plan.sessions }, (_, i) => `s${i}`);
-    const left =
-      sessionIds.length === 0
-        ? await peek(PATH)
-        : (await Promise.all(sessionIds.map((sessionId) => peek(PATH, sessionId)))).flat();
-    const dead = await peek({ ...PATH, subQueue: 'deadLetter' });
-    const deadIds = new Set(dead.map(({ message }) => message.messageId));
-    // One whose send has failed may be there, and only a daily walk would find it.
-    const sent = new Set(this.#sent);
-    for (const { message } of left) {
-      if (sent.has(message.messageId)) this.violations.push(`${message.messageId} is still there.`);
-    }
-    for (const id of this.#sent) {
-      const isSettled = isPoison(id)
-        ? deadIds.has(id)
-        : this.target.done.has(id) || deadIds.has(id);
-      if (!isSettled) this.violations.push(`${id} was never done.`);
-      if (isPoison(id) && this.target.done.has(id)) this.violations.push(`${id} was done.`);
-    }
-    this.violations.push(...this.target.violations, ...this.#orderFaults(deadIds));
-  }
-
-  /** Messages of a session that were done before an earlier one of it. */
-  #orderFaults(dead: ReadonlySet<string>): readonly string[] {
-    const number = (id: string) => Number(id.replace(/\D+/, ''));
-    // A send without an answer may still store its message, at an earlier place.
-    const sent = new Set(this.#sent);
-    const sessions = new Map<string, string[]>();
-    for (const { sessionId, ids } of this.target.calls) {
-      if (sessionId === undefined) continue;
-      for (const id of ids) {
-        const known = sessions.get(sessionId) ?? [];
-        sessions.set(sessionId, known);
-        if (!known.includes(id)) known.push(id);
-      }
-    }
-    return [...sessions.values()].flatMap((ids) => {
-      const done = ids
-        .filter((id) => this.target.done.has(id) && !dead.has(id) && sent.has(id))
-        .sort((a, b) => (this.target.done.get(a) ?? 0) - (this.target.done.get(b) ?? 0));
-      return done.flatMap((id, i) => {
-        const before = done[i - 1];
-        const isLate = before !== undefined && number(before) > number(id);
-        const at = this.target.done.get(id) !== this.target.done.get(before ?? '');
-        return isLate && at ? [`${id} was done after ${before}.`] : [];
-      });
-    });
   }
 }

@@ -1,15 +1,15 @@
-import type { ConsumerWakes } from '../broker/ports/consumer-wakes.ts';
-import { type Log, logOf } from '../domain/blocks/log.ts';
-import { parseConsumerKey } from '../domain/consumers/consumer-key.ts';
-import type { Entity } from '../domain/entities/entity.ts';
-import type { ConsumerReference, ConsumerState } from '../push/ports.ts';
-import { wakeConsumer } from '../push/wake-consumer.ts';
-import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
-import { keyItem } from '../storage/dynamodb/table.ts';
-import { CONSUMER_MARK, CONSUMER_MARKS } from '../storage/schema/consumer-marks.ts';
-import { consumedBy, wakeNoteKey } from '../storage/schema/message-keys.ts';
-import { GARBAGE_AFTER } from '../storage/schema/tables.ts';
-import type { WakingStores } from './namespace-settings.ts';
+import type { ConsumerWakes } from '../../broker/ports/consumer-wakes.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { parseConsumerKey } from '../../domain/consumers/consumer-key.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import type { ConsumerReference, ConsumerState } from '../../push/ports.ts';
+import { wakeConsumer } from '../../push/wake-consumer.ts';
+import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
+import { keyItem } from '../../storage/dynamodb/table.ts';
+import { CONSUMER_MARK, CONSUMER_MARKS } from '../../storage/schema/consumer-marks.ts';
+import { consumedBy, wakeNoteKey } from '../../storage/schema/message-keys.ts';
+import { GARBAGE_AFTER } from '../../storage/schema/tables.ts';
+import type { WakingStores } from '../namespace-settings.ts';
 
 /** Starts a worker for a consumer, in a process of its own. */
 export type StartWorker = (of: ConsumerReference) => Promise<void>;

@@ -1,5 +1,5 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import type { ConsumerReference } from '../push/ports.ts';
+import type { ConsumerReference } from '../../push/ports.ts';
 import type { StartWorker } from './stored-wakes.ts';
 
 /** The event of the function that pushes. */

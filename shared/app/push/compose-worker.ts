@@ -1,8 +1,8 @@
-import { logOf } from '../domain/blocks/log.ts';
-import type { ConsumerReference, Targets } from '../push/ports.ts';
-import type { WorkerDependencies, WorkerSettings } from '../push/worker-dependencies.ts';
-import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
-import type { ComposedDependencies } from './compose-dependencies.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import type { ConsumerReference, Targets } from '../../push/ports.ts';
+import type { WorkerDependencies, WorkerSettings } from '../../push/worker-dependencies.ts';
+import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
+import type { ComposedDependencies } from '../compose-dependencies.ts';
 
 /** What a worker needs that depends on where it runs. */
 export interface WorkerParts {

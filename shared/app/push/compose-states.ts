@@ -1,6 +1,6 @@
-import { DocumentTable, documentClientOf } from '../storage/dynamodb/document-table.ts';
-import type { NamespaceSettings } from './namespace-settings.ts';
-import { realScheduler } from './real-scheduler.ts';
+import { DocumentTable, documentClientOf } from '../../storage/dynamodb/document-table.ts';
+import type { NamespaceSettings } from '../namespace-settings.ts';
+import { realScheduler } from '../real-scheduler.ts';
 import type { StateStores } from './stored-wakes.ts';
 
 /** Composes what reads the states of consumers, and nothing else. */
