@@ -76,6 +76,7 @@ test('a consumer is set, listed, replaced and removed', async (t) => {
     timeout: 'PT30S',
     enabled: false,
     requiresSession: false,
+    state: { isRunning: false },
   });
   await succeed('consumer', 'set', DLQ, 'dead', '--target', LAMBDA);
   await succeed('consumer', 'set', 'events/subscriptions/billing', 'bill', '--target', LAMBDA);

@@ -27,9 +27,6 @@ const OUTPUTS = { bus: { Endpoint: 'https://x.example', RootKeySecretName: 's' }
 const OTHER_CODES: Readonly<Record<string, number>> = {
   // There is no terminal to ask on.
   "dynabus purge 'orders/$deadletterqueue'": 2,
-  // The server has no dispatcher, so there is no consumer.
-  'dynabus consumer set orders worker --target http://127.0.0.1:3000/orders --batch 100 --window 1s': 1,
-  'dynabus consumer remove orders worker': 1,
   // There are no such dead letters.
   "dynabus resubmit 'orders/$deadletterqueue' --sequence-numbers 1,2": 1,
 };

@@ -72,16 +72,18 @@ function shapeOf(sentIn: SentIn, kind: string, request: object): Shape {
   });
 }
 
-/** The names of attributes in an expression, with one name for all consumers. */
+/** The names of attributes in an expression, with one name for all consumers and one for all of their owners. */
 function withOneConsumer(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const named = Object.entries(value).map(([name, of]) => [
     name,
-    typeof of === 'string' && CONSUMER_KEY.test(of) ? 'main/c' : of,
+    typeof of === 'string' && CONSUMER_KEY.test(of) ? 'main/c' : name === OWNER ? 'owner' : of,
   ]);
   return Object.fromEntries(named);
 }
 
+/** Stands for the name of the owner of a consumer's lease. */
+const OWNER = '#owner';
 const CONSUMER_KEY = /^(?:main|deadLetter|transferDeadLetter)\//;
 
 /** Each kind of request once, with all types it had, in a fixed order. */
