@@ -18,7 +18,7 @@ export async function pushMessages(
   for (;;) {
     const current = await tenure.untilReady();
     if (typeof current === 'string') return current;
-    const look = tenure.beginLook();
+    const look = tenure.beginLook(current);
     const locks = new KeptLocks(dependencies, current.path, lockMsOf(current.entity), []);
     let messages: readonly LockedMessage[] = [];
     try {

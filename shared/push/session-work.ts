@@ -19,7 +19,7 @@ export async function pushSessions(
   for (;;) {
     const current = await tenure.untilReady();
     if (typeof current === 'string') return current;
-    const look = tenure.beginLook();
+    const look = tenure.beginLook(current);
     let session: SessionLock | undefined;
     try {
       const options = { waitMs: tenure.lookMs, signal: look };

@@ -69,8 +69,9 @@ export class Tenure {
     return this.#dependencies.clock;
   }
 
-  /** Begins a look for messages. Its signal ends the wait when the worker closes, or nothing is under way any more. */
-  beginLook(): AbortSignal {
+  /** Begins a look for messages of a consumer. Its signal ends the wait when the worker closes, or nothing is under way any more. */
+  beginLook({ entity, consumer }: Current): AbortSignal {
+    if (this.tasks === 0) this.#dependencies.forgetHints(entity, consumer.subQueue);
     this.#look = new AbortController();
     if (this.signal.aborted) this.#look.abort();
     return this.#look.signal;

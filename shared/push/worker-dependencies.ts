@@ -2,6 +2,7 @@ import type { Broker } from '../broker/broker.ts';
 import type { EntityStore } from '../broker/ports/entities.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { Entity } from '../domain/entities/entity.ts';
+import type { SubQueue } from '../domain/entities/entity-path.ts';
 import type { AnswerLimit } from '../domain/messages/answer-limit.ts';
 import type { LeaseDependencies } from './lease.ts';
 import type { ConsumerReference, Targets } from './ports.ts';
@@ -15,6 +16,11 @@ export interface WorkerDependencies extends LeaseDependencies {
   readonly entities: Pick<EntityStore, 'find' | 'read'>;
   readonly targets: Targets;
   readonly random: RandomSource;
+  /**
+   * Forgets where this process found no messages in a queue: what others have stored meanwhile may lie there. Called
+   * before each look that may be the last.
+   */
+  readonly forgetHints: (entity: Entity, subQueue: SubQueue) => void;
   /** Lets the consumers of an entity be woken at an instant, epoch ms, or a little later. */
   readonly remind: (entity: Entity, at: number) => Promise<void>;
   /** Starts another worker for a consumer, which goes on where this one ends. */

@@ -1,7 +1,9 @@
 import { logOf } from '../../domain/blocks/log.ts';
+import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { ConsumerReference, Targets } from '../../push/ports.ts';
 import type { WorkerDependencies, WorkerSettings } from '../../push/worker-dependencies.ts';
 import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
+import { logName } from '../../storage/schema/message-keys.ts';
 import type { ComposedDependencies } from '../compose-dependencies.ts';
 
 /** What a worker needs that depends on where it runs. */
@@ -18,8 +20,8 @@ export function composeWorker(
   dependencies: ComposedDependencies,
   parts: WorkerParts,
 ): WorkerDependencies {
-  const { broker, entities, documents, namespace, clock, ages, scheduler, random, dueWork } =
-    dependencies;
+  const { broker, entities, documents, namespace, clock, ages, scheduler, random } = dependencies;
+  const { context, dueWork } = dependencies;
   return {
     ...parts,
     broker,
@@ -29,6 +31,11 @@ export function composeWorker(
     ages,
     scheduler,
     random,
+    forgetHints: (entity, subQueue) => {
+      for (const partition of partitionNumbers(entity)) {
+        context.scanHints.invalidate(logName(logOf(entity, subQueue, partition)));
+      }
+    },
     remind: (entity, at) => dueWork.add(logOf(entity, 'main', 0), at),
   };
 }

@@ -41,9 +41,12 @@ export interface ReadyEntry {
 const STAMP_BYTES = 6;
 /** Sends to one session within a second share an entry. */
 const STEP_MS = 1000;
+/** Clocks of two machines differ by less than this, ms. */
+const CLOCK_SKEW_MS = 1000;
 
+/** The key of a session that waits from now on. It is a little early, so that a process whose clock is behind finds it. */
 function waitingKey(session: Log, now: number): ItemKey {
-  const instant = Math.floor(now / STEP_MS) * STEP_MS;
+  const instant = Math.floor((now - CLOCK_SKEW_MS) / STEP_MS) * STEP_MS;
   return { pk: readyCollection(session), sk: readySortKey(instant, session, '') };
 }
 
@@ -153,9 +156,6 @@ export async function readReady(
     }),
   };
 }
-
-/** Clocks of two machines differ by less than this, ms. */
-const CLOCK_SKEW_MS = 1000;
 
 /** Whether the holder of a session has an entry for the end of its lock, and will have it long enough to rely on. */
 export function hasLockEntry(session: Session, log: Log, now: number): boolean {

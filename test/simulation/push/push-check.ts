@@ -5,8 +5,9 @@ import { isPoison, type SimulatedTarget } from './push-target.ts';
 /** What a run has done. */
 interface Seen {
   readonly sessions: number;
-  /** The ids of messages whose sends were answered. */
-  readonly sent: readonly string[];
+  /** Messages whose sends were answered, by their ids, and when they may be pushed. */
+  readonly sent: ReadonlyMap<string, number>;
+  readonly lateMsMax: number | undefined;
   readonly target: SimulatedTarget;
 }
 
@@ -20,13 +21,15 @@ export async function checkPush(
   const left = await messagesIn(broker, path, seen.sessions);
   const dead = await broker.peek({ ...path, subQueue: 'deadLetter' }, { maxMessages: 250 });
   const deadIds = new Set(dead.map(({ message }) => message.messageId));
-  const sent = new Set(seen.sent);
+  const { sent, lateMsMax = Number.POSITIVE_INFINITY } = seen;
   // One whose send has failed may be there, and only a daily walk would find it.
   const still = left.filter((id) => sent.has(id)).map((id) => `${id} is still there.`);
-  const undone = seen.sent.flatMap((id) => {
+  const undone = [...sent].flatMap(([id, due]) => {
     if (isPoison(id) && target.done.has(id)) return [`${id} was done.`];
-    const isSettled = deadIds.has(id) || (!isPoison(id) && target.done.has(id));
-    return isSettled ? [] : [`${id} was never done.`];
+    const doneAt = isPoison(id) ? undefined : target.done.get(id);
+    if (doneAt === undefined) return deadIds.has(id) ? [] : [`${id} was never done.`];
+    const late = doneAt - due;
+    return late > lateMsMax ? [`${id} was done ${late} ms late.`] : [];
   });
   const late = orderFaults(target, (id) => sent.has(id) && !deadIds.has(id));
   return [...still, ...undone, ...target.violations, ...late];

@@ -20,6 +20,8 @@ export interface PushPlan {
   readonly sessions: number;
   readonly partitioned: boolean;
   readonly messages: number;
+  /** The share of messages that no call succeeds with. */
+  readonly poison: number;
   readonly maxBatch: number;
   readonly maxConcurrency: number;
   readonly batchWindowMs: number;
@@ -33,6 +35,8 @@ export interface PushPlan {
   readonly faultsPerMinute: number;
   /** Whether another receiver takes messages, and leaves them. */
   readonly otherReceiver: boolean;
+  /** How late a message may be done that is no poison, ms; absent = at the end of the run. */
+  readonly lateMsMax?: number;
 }
 
 /** What a run shows. */
@@ -63,6 +67,12 @@ export async function runPush(plan: PushPlan): Promise<PushRun> {
   return { violations: run.violations, target: run.target, workers: run.workers };
 }
 
+/** When a message may be pushed: the sweep finds a scheduled one, once a minute. */
+function dueAt(message: { readonly scheduledEnqueueAt?: number }, now: number): number {
+  const { scheduledEnqueueAt: due } = message;
+  return due === undefined || due <= now ? now : due + 70_000;
+}
+
 class Run {
   readonly timeline = new Timeline();
   readonly violations: string[] = [];
@@ -73,7 +83,8 @@ class Run {
   readonly #database: SimulatedDatabase;
   readonly #surroundings: PushSurroundings;
   readonly #working = new Set<PushProcess>();
-  readonly #sent: string[] = [];
+  /** By message, when it may be pushed. */
+  readonly #sent = new Map<string, number>();
   #isCalm = false;
   #names = 0;
 
@@ -115,7 +126,12 @@ class Run {
     await this.timeline.pause(3 * HOUR);
     const { broker } = this.#process('check').dependencies;
     const { sessions } = this.#plan;
-    const seen = { sessions, sent: this.#sent, target: this.target };
+    const seen = {
+      sessions,
+      sent: this.#sent,
+      target: this.target,
+      lateMsMax: this.#plan.lateMsMax,
+    };
     this.violations.push(...(await checkPush(broker, PATH, seen)));
   }
 
@@ -170,7 +186,7 @@ class Run {
     if (!this.#isCalm && random.chance(stream.lost)) return;
     const times = !this.#isCalm && random.chance(stream.doubled) ? 2 : 1;
     for (let i = 0; i < times; i++) {
-      this.timeline.after(random.between(20, this.#isCalm ? 200 : stream.msMax), () => {
+      this.timeline.after(random.between(1, this.#isCalm ? 200 : stream.msMax), () => {
         void this.#wake(pk, 0);
       });
     }
@@ -242,7 +258,7 @@ class Run {
     for (let i = 0; i < messages; ) {
       const count = Math.min(messages - i, 1 + random.below(5));
       const batch = Array.from({ length: count }, () => {
-        const messageId = `${random.chance(0.03) ? 'poison' : 'm'}${i++}`;
+        const messageId = `${random.chance(this.#plan.poison) ? 'poison' : 'm'}${i++}`;
         return {
           messageId,
           body: new Uint8Array(10),
@@ -258,7 +274,7 @@ class Run {
       for (const message of batch) {
         const sending = process.run(() => process.dependencies.broker.send(PATH, [message]));
         await sending.then(
-          () => this.#sent.push(message.messageId),
+          () => this.#sent.set(message.messageId, dueAt(message, this.timeline.now)),
           () => {},
         );
       }

@@ -14,7 +14,7 @@ import { type PushPlan, runPush } from './push-run.ts';
 
 const SEED = seedOfRun();
 /** Of a core. */
-const SECONDS = isMore() ? 60 : 4;
+const SECONDS = isMore() ? 60 : 3;
 
 async function requireKept(plan: PushPlan): Promise<void> {
   const { violations } = await runPush(plan);
@@ -35,6 +35,22 @@ test('if the stream tells nothing, the sweep finds every message', async () => {
   for (const sessions of [0, 3]) {
     const plan = calmPlan(`${SEED}:lost`);
     await requireKept({ ...plan, sessions, stream: { ...plan.stream, lost: 1 } });
+  }
+});
+
+test('if nothing goes wrong, a message waits for nobody, also if it comes when a worker is about to end', async () => {
+  for (let i = 0; i < (isMore() ? 100 : 6); i++) {
+    const plan = calmPlan(`${SEED}:punctual:${i}`);
+    await requireKept({
+      ...plan,
+      sessions: i % 3 === 0 ? 2 : 0,
+      messages: 300,
+      poison: 0,
+      maxBatch: 1 + (i % 4),
+      mood: { ...plan.mood, msMax: 5 },
+      stream: { lost: 0, doubled: 0, msMax: 8 },
+      lateMsMax: 5000,
+    });
   }
 });
 
