@@ -26,6 +26,10 @@ const ATTRIBUTES = section({
     /^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+$/,
     'the entityServiceToken of a Broker, such as arn:aws:lambda:eu-west-1:111122223333:function:declare',
   ),
+  pushRoleArn: reference(
+    /^arn:[\w-]+:iam::\d{12}:role\/.+$/,
+    'the pushRoleArn of a Broker, such as arn:aws:iam::111122223333:role/Shop-BusPushRole',
+  ).optional(),
   amqpDomainName: reference(
     DOMAIN_NAME,
     'the lower-case name of the AMQP gateway, such as bus.example.com',

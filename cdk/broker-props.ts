@@ -79,6 +79,17 @@ export interface AmqpProps {
   readonly limits?: AmqpLimitsProps;
 }
 
+/** How messages are pushed to the targets of consumers. */
+export interface PushProps {
+  /**
+   * The ARNs of up to 30 functions, without versions, that anybody with the right Manage may name as the target of a
+   * consumer. The dispatcher may invoke them. Default: none; `addConsumer` of a queue or subscription needs no entry.
+   */
+  readonly targets?: readonly string[];
+  /** The memory of the function that pushes, MB, from 128 to 10,240. Default: 256. */
+  readonly memoryMb?: number;
+}
+
 /** The settings of a Broker. The defaults suit production. */
 export interface BrokerProps {
   /**
@@ -143,6 +154,11 @@ export interface BrokerProps {
    * Default: false.
    */
   readonly streamWakeUps?: boolean;
+  /**
+   * Whether the broker pushes messages to the targets of consumers: two more functions, and a stream of the messages
+   * table. It costs nothing while no consumer has messages. Default: false.
+   */
+  readonly push?: boolean | PushProps;
   /** The ARN of a standard SNS topic for alarms. Default: alarms only show in the console. */
   readonly alarmTopicArn?: string;
   /** Enables AMQP for the official SDKs; only with `access` `sas`. Default: off. */

@@ -6,8 +6,18 @@ import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { listed } from '../shared/domain/fault-words.ts';
 import { amqpSettings } from './amqp-settings.ts';
 import { issuesOfFunctionUrl } from './function-url-settings.ts';
+import { PUSH_SETTINGS } from './push-settings.ts';
 import { faultsOf, SettingsError, type SettingsSource } from './setting-faults.ts';
-import { flag, oneOf, rate, reference, section, text, whole } from './setting-values.ts';
+import {
+  flag,
+  oneOf,
+  rate,
+  reference,
+  section,
+  switchWith,
+  text,
+  whole,
+} from './setting-values.ts';
 
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;
@@ -78,6 +88,8 @@ export const BROKER_SETTINGS = {
   tracing: flag().default(false),
   /** Whether the stream of the messages table wakes receivers that wait in the gateway, or by `grantDirect`. */
   streamWakeUps: flag().default(false),
+  /** Whether messages are pushed to the targets of consumers, and which functions anybody may name as a target. */
+  push: switchWith(PUSH_SETTINGS).default(false),
   /** The SNS topic for alarms; absent = alarms only show in the console. */
   alarmTopicArn: reference(
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,

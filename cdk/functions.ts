@@ -1,5 +1,14 @@
 /** The folders under lambdas/ that become functions. */
-export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep', 'declare'] as const;
+export const FUNCTION_NAMES = [
+  'send',
+  'receive',
+  'settle',
+  'manage',
+  'sweep',
+  'declare',
+  'wake',
+  'push',
+] as const;
 /** The name of a function. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number];
 
@@ -50,6 +59,10 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
   // As management: a queue that begins to forward moves the messages that it has.
   declare: { entities: EVERY_ITEM, messages: EVERY_ITEM },
+  // It reads the states of consumers, and notes in them that messages have come.
+  wake: { entities: [...READ_ENTITIES, 'dynamodb:UpdateItem'], messages: [] },
+  // It receives and settles, and keeps the states of consumers beside the entities.
+  push: { entities: RECORD_ENTITY_USE, messages: CHANGE_MESSAGES },
 };
 
 /**
@@ -65,6 +78,13 @@ export const DIRECT_RIGHTS: TableRights = {
 export const STREAM_RIGHTS = {
   stream: ['dynamodb:DescribeStream', 'dynamodb:GetShardIterator', 'dynamodb:GetRecords'],
   table: ['dynamodb:DescribeTable'],
+} as const;
+
+/** What Lambda needs, by the role of a function, to invoke it with what it reads from a stream. */
+export const STREAM_SOURCE_RIGHTS = {
+  stream: STREAM_RIGHTS.stream,
+  /** The list of streams, for which IAM knows no resource. */
+  everything: ['dynamodb:ListStreams'],
 } as const;
 
 function union(table: keyof TableRights): readonly string[] {

@@ -11,6 +11,7 @@ export type {
   BrokerProps,
   FunctionConcurrencyProps,
   FunctionMemoryProps,
+  PushProps,
   RateProps,
 } from './broker-props.ts';
 export { Broker } from './constructs/broker.ts';

@@ -34,13 +34,27 @@ export function faultsOf(
   issues: readonly z.core.$ZodIssue[],
   source: SettingsSource,
 ): readonly string[] {
-  const faults = issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, source))
-      : [wrongSetting(issue, source)],
-  );
+  const faults = issues
+    .flatMap(issuesWithin)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, source))
+        : [wrongSetting(issue, source)],
+    );
   // A number far below all bounds is an issue of its type and of its bounds.
   return [...new Set(faults)];
+}
+
+/** Of a value that fits no form of a union, the issues with its form as a group of settings, if it is an object. */
+function issuesWithin(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || typeof issue.input !== 'object') return [issue];
+  const [asGroup] = issue.errors.filter((each) => !each.some(isOfOtherType));
+  return asGroup?.map((one) => ({ ...one, path: [...issue.path, ...one.path] })) ?? [issue];
+}
+
+/** Whether the value is of another type than the form. */
+function isOfOtherType({ path, code }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && code === 'invalid_type';
 }
 
 function wrongSetting(
@@ -83,6 +97,10 @@ function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly stri
 }
 
 function unwrapped(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodUnion) {
+    const group = schema.options.find((option) => option instanceof z.ZodObject);
+    return group ?? schema;
+  }
   const isWrapper =
     schema instanceof z.ZodDefault ||
     schema instanceof z.ZodOptional ||

@@ -44,6 +44,12 @@ export function section<Shape extends z.core.$ZodShape>(shape: Shape) {
   return z.strictObject(shape, `an object that may have ${listed(Object.keys(shape), 'and')}`);
 }
 
+/** A switch that may have settings: true, false, or a group of settings, which switches it on. */
+export function switchWith<Shape extends z.core.$ZodShape>(shape: Shape) {
+  const words = `true, false, or an object that may have ${listed(Object.keys(shape), 'and')}`;
+  return z.union([z.boolean(words), section(shape)], words);
+}
+
 /** A rate: how many a second on average, and how many at once. */
 export function rate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
   return section({

@@ -18,6 +18,7 @@ import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import type { BrokerEndpoint } from './endpoint.ts';
 import { countedLines, FAULTS, FAULTS_OF_API_GATEWAY, THROTTLED } from './log-counts.ts';
+import type { Push } from './push.ts';
 
 /** The resources that the alarms watch. */
 export interface AlarmsProps {
@@ -27,6 +28,8 @@ export interface AlarmsProps {
   readonly sweep: BrokerFunction;
   readonly tables: BrokerTables;
   readonly settings: BrokerSettings;
+  /** What pushes messages; undefined = nothing does. */
+  readonly push: Push | undefined;
 }
 
 const MINUTES = 5;
@@ -41,12 +44,14 @@ export const ONCE = {
 const FAILED_PERCENT = 5;
 /** Consecutive periods that an alarm needs, so that a short disturbance does not raise it. */
 const PERIODS = 3;
+/** How late consumers may hear of messages. An hour after they were stored, only the sweep looks for them. */
+const LATE_WAKE = Duration.minutes(10);
 /** Share of the stage's steady rate limit. */
 const NEAR_THROTTLE = 0.9;
 
 /**
- * Eight alarms over nine metrics. Each metric costs $0.10 a month, also inside an expression. A single fault raises an
- * alarm, counted in the logs. The endpoint's 5xx count includes the refusals of a busy service, which clients retry, so
+ * Eight alarms over nine metrics, and one more of each with `push`. Each metric costs $0.10 a month, also inside an
+ * expression. A single fault raises an alarm, counted in the logs. The endpoint's 5xx count includes the refusals of a busy service, which clients retry, so
  * that metric raises an alarm only by its share of all requests.
  */
 export class Alarms extends Construct {
@@ -60,14 +65,17 @@ export class Alarms extends Construct {
     this.#watchThrottle();
     this.#watchSweeps();
     this.#watchTables();
+    this.#watchStream();
   }
 
   #watchFaults(): void {
-    const { functions, sweep, settings, endpoint } = this.#props;
+    const { functions, sweep, settings, endpoint, push } = this.#props;
     const { accessLog } = endpoint;
     const metricName = `Faults.${settings.namespace}`;
-    const metrics = Object.entries({ ...functions, sweep }).map(([name, { logGroup }]) =>
-      countedLines(this, `Faults-${name}`, { logGroup, pattern: FAULTS, metricName }),
+    const pushing = push === undefined ? {} : { wake: push.wake, push: push.push };
+    const metrics = Object.entries({ ...functions, sweep, ...pushing }).map(
+      ([name, { logGroup }]) =>
+        countedLines(this, `Faults-${name}`, { logGroup, pattern: FAULTS, metricName }),
     );
     if (accessLog !== undefined) {
       const pattern = FAULTS_OF_API_GATEWAY;
@@ -156,6 +164,18 @@ export class Alarms extends Construct {
         );
       }
     }
+  }
+
+  /** Watches how old the items of the stream are that wake consumers. Without such items the metric has no values. */
+  #watchStream(): void {
+    const { push } = this.#props;
+    if (push === undefined) return;
+    this.#alarm(
+      'LateWakes',
+      push.wake.metric('IteratorAge', { period: PERIOD.period, statistic: Stats.MAXIMUM }),
+      `Consumers hear of messages more than ${LATE_WAKE.toMinutes()} minutes after they were stored.`,
+      { threshold: LATE_WAKE.toMilliseconds() },
+    );
   }
 
   #alarm(

@@ -5,6 +5,7 @@ import {
   Architecture,
   Function as LambdaFunction,
   LoggingFormat,
+  RecursiveLoop,
   Runtime,
   SystemLogLevel,
   Tracing,
@@ -14,6 +15,7 @@ import type { Construct } from 'constructs';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import type { BrokerSettings } from '../broker-settings.ts';
 import { type FunctionName, TABLE_RIGHTS } from '../functions.ts';
+import { pushSettingsOf } from '../push-settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { functionCode } from './function-code.ts';
 
@@ -26,6 +28,8 @@ export interface BrokerFunctionProps {
   readonly settings: BrokerSettings;
   /** Environment variables in addition to the table names. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether it may invoke itself any number of times. Default: Lambda stops it after 16 times. */
+  readonly mayInvokeItself?: boolean;
 }
 
 const SYSTEM_LOG_LEVELS = {
@@ -49,7 +53,7 @@ export class BrokerFunction extends LambdaFunction {
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
       code: functionCode(name),
-      memorySize: memoryMb,
+      ...(memoryMb !== undefined && { memorySize: memoryMb }),
       timeout: props.timeout,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       logGroup,
@@ -66,6 +70,7 @@ export class BrokerFunction extends LambdaFunction {
         [VARIABLES.messagesTable]: tables.messages.tableName,
         ...props.environment,
       },
+      ...(props.mayInvokeItself === true && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
     });
     this.allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn);
@@ -73,16 +78,23 @@ export class BrokerFunction extends LambdaFunction {
     this.allow(TABLE_RIGHTS[name].messages, tables.messages.tableArn);
   }
 
-  /** Grants these actions on this one resource. */
+  /** Grants these actions, if any, on this one resource. */
   allow(actions: readonly string[], resource: string): void {
+    if (actions.length === 0) return;
     this.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
   }
 }
 
-/** The memory of a function whose work no client waits for, MB. */
+/** The memory of functions whose work no client waits for, MB. */
 const DECLARE_MEMORY_MB = 512;
+const WAKE_MEMORY_MB = 256;
 
-function sizeOf(name: FunctionName, { memoryMb, reservedConcurrency }: BrokerSettings) {
+function sizeOf(name: FunctionName, settings: BrokerSettings) {
+  const { memoryMb, reservedConcurrency } = settings;
   if (name === 'declare') return { memoryMb: DECLARE_MEMORY_MB, reserved: undefined };
+  if (name === 'wake') return { memoryMb: WAKE_MEMORY_MB, reserved: undefined };
+  if (name === 'push') {
+    return { memoryMb: pushSettingsOf(settings)?.memoryMb, reserved: undefined };
+  }
   return { memoryMb: memoryMb[name], reserved: reservedConcurrency[name] };
 }

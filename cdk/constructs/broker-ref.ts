@@ -32,6 +32,11 @@ export interface BrokerAttributes {
    * invoke it manages the whole namespace.
    */
   readonly entityServiceToken: string;
+  /**
+   * The ARN of the role that calls the targets of consumers; absent without `push`. `addConsumer` allows it to invoke
+   * the function.
+   */
+  readonly pushRoleArn?: string;
   /** The name of the AMQP gateway, which connection strings then name; absent without a gateway. */
   readonly amqpDomainName?: string;
   /** The ARN of the secret with the root key; absent under `iam` access, which has no keys. */
@@ -62,6 +67,7 @@ export class ImportedBroker extends Construct implements IBroker {
   readonly keepData: boolean;
   readonly parameterPrefix: string;
   readonly entityServiceToken: string;
+  readonly pushRoleArn?: string;
   readonly amqpDomainName?: string;
   readonly rootKey?: ISecret;
 
@@ -77,6 +83,7 @@ export class ImportedBroker extends Construct implements IBroker {
     this.keepData = attributes.keepData;
     this.parameterPrefix = attributes.parameterPrefix;
     this.entityServiceToken = attributes.entityServiceToken;
+    if (attributes.pushRoleArn !== undefined) this.pushRoleArn = attributes.pushRoleArn;
     if (attributes.amqpDomainName !== undefined) this.amqpDomainName = attributes.amqpDomainName;
     const { rootKeySecretArn } = attributes;
     if (rootKeySecretArn !== undefined) {

@@ -22,9 +22,11 @@ import { DIRECT_RIGHTS, STREAM_RIGHTS } from '../functions.ts';
 export class BrokerTables extends Construct {
   readonly entities: Table;
   readonly messages: Table;
+  readonly #settings: BrokerSettings;
 
   constructor(scope: Construct, id: string, settings: BrokerSettings) {
     super(scope, id);
+    this.#settings = settings;
     this.entities = brokerTable(this, 'Entities', settings);
     const stream = needsStream(settings)
       ? StreamViewType[MESSAGES_STREAM.StreamViewType]
@@ -32,10 +34,10 @@ export class BrokerTables extends Construct {
     this.messages = brokerTable(this, 'Messages', settings, stream);
   }
 
-  /** What a process needs that reads the stream of the messages table, by ARN; nothing without the stream. */
+  /** What a waiting process needs to read the stream of the messages table, by ARN; nothing without `streamWakeUps`. */
   get streamRights(): readonly (readonly [arn: string, actions: readonly string[]])[] {
     const { tableArn, tableStreamArn } = this.messages;
-    if (tableStreamArn === undefined) return [];
+    if (tableStreamArn === undefined || !this.#settings.streamWakeUps) return [];
     return [
       [tableStreamArn, STREAM_RIGHTS.stream],
       [tableArn, STREAM_RIGHTS.table],
@@ -64,8 +66,8 @@ function combined(grants: readonly Grant[]): Grant {
 }
 
 /** Whether something reads the stream of the messages table. */
-function needsStream({ streamWakeUps }: BrokerSettings): boolean {
-  return streamWakeUps;
+function needsStream({ streamWakeUps, push }: BrokerSettings): boolean {
+  return streamWakeUps || push !== false;
 }
 
 function brokerTable(

@@ -7,6 +7,7 @@ import { Construct } from 'constructs';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import type { BrokerProps } from '../broker-props.ts';
 import { type BrokerSettings, readBrokerSettings } from '../broker-settings.ts';
+import { pushSettingsOf } from '../push-settings.ts';
 import { SettingsError } from '../setting-faults.ts';
 import { differ, outermostStack } from '../stack-place.ts';
 import { Alarms } from './alarms.ts';
@@ -16,6 +17,7 @@ import { type BrokerAttributes, grantManage, type IBroker, ImportedBroker } from
 import { BrokerTables, grantDirect } from './broker-tables.ts';
 import { BrokerUrl } from './function-url.ts';
 import { BrokerApi } from './http-api.ts';
+import { Push, pushVariables } from './push.ts';
 import { SWEEP_TIMEOUT, scheduleSweep } from './sweeping.ts';
 
 /**
@@ -35,7 +37,8 @@ const NAMESPACE_LENGTH_MAX = 50;
 const PLAIN_ID = /^[\w.-]+$/;
 
 /**
- * A complete broker with one namespace: tables, functions, endpoint, sweep, alarms, and with `amqp` the AMQP gateway.
+ * A complete broker with one namespace: tables, functions, endpoint, sweep, alarms, with `push` what pushes messages to
+ * targets, and with `amqp` the AMQP gateway.
  * Throws an Error with a sentence for each wrong setting.
  */
 export class Broker extends Construct implements IBroker {
@@ -48,6 +51,7 @@ export class Broker extends Construct implements IBroker {
   readonly keepData: boolean;
   readonly parameterPrefix: string;
   readonly entityServiceToken: string;
+  readonly pushRoleArn?: string;
   readonly amqpDomainName?: string;
   /** The secret with the key of `RootManageSharedAccessKey`; absent under `iam` access, which has no keys. */
   readonly rootKey?: ISecret;
@@ -61,6 +65,7 @@ export class Broker extends Construct implements IBroker {
   readonly amqpLoadBalancer?: INetworkLoadBalancer;
   readonly #settings: BrokerSettings;
   readonly #tables: BrokerTables;
+  readonly #push: Push | undefined;
 
   /** A broker that another app, or another stage of this one, deploys. */
   static fromBrokerAttributes(scope: Construct, id: string, attributes: BrokerAttributes): IBroker {
@@ -85,6 +90,9 @@ export class Broker extends Construct implements IBroker {
     const rootKey = settings.access === 'sas' ? createRootKey(this, settings) : undefined;
     if (rootKey !== undefined) this.rootKey = rootKey as ISecret;
 
+    this.#push = this.#pushing();
+    if (this.#push !== undefined) this.pushRoleArn = this.#push.roleArn;
+
     const { functions, endpoint } =
       settings.endpoint === 'functionUrl' ? this.#functionUrl() : this.#httpApi();
     this.url = endpoint.url;
@@ -92,11 +100,12 @@ export class Broker extends Construct implements IBroker {
     this.entityServiceToken = this.#declare().functionArn;
     const sweep = this.#sweep();
     const tables = this.#tables;
-    new Alarms(this, 'Alarms', { endpoint, functions, sweep, tables, settings });
+    const push = this.#push;
+    new Alarms(this, 'Alarms', { endpoint, functions, sweep, tables, settings, push });
     const { amqp } = settings;
     // It costs money while idle.
     if (amqp !== undefined && rootKey !== undefined) {
-      const gateway = new AmqpGateway(this, 'Amqp', { tables, rootKey, settings, amqp });
+      const gateway = new AmqpGateway(this, 'Amqp', { tables, rootKey, settings, amqp, push });
       this.amqpLoadBalancer = gateway.loadBalancer as INetworkLoadBalancer;
       this.amqpDomainName = amqp.domainName;
     }
@@ -166,6 +175,7 @@ export class Broker extends Construct implements IBroker {
           ? { [VARIABLES.access]: 'iam' }
           : { [VARIABLES.rootKeySecret]: this.rootKey.secretArn }),
         [VARIABLES.receiveWaitMsMax]: String(this.#settings.receiveWaitMsMax),
+        ...(name === 'manage' && pushVariables(this.#push)),
       },
     });
     if (this.rootKey !== undefined) {
@@ -198,6 +208,14 @@ export class Broker extends Construct implements IBroker {
     return declare;
   }
 
+  /** What pushes messages to the targets of consumers; undefined without `push`. */
+  #pushing(): Push | undefined {
+    const settings = this.#settings;
+    const push = pushSettingsOf(settings);
+    if (push === undefined) return undefined;
+    return new Push(this, 'Push', { tables: this.#tables, settings, push });
+  }
+
   #sweep(): BrokerFunction {
     const sweep = new BrokerFunction(this, 'Sweep', {
       name: 'sweep',
@@ -205,8 +223,14 @@ export class Broker extends Construct implements IBroker {
       timeout: SWEEP_TIMEOUT,
       tables: this.#tables,
       settings: this.#settings,
-      environment: { [VARIABLES.namespace]: this.namespace },
+      environment: {
+        [VARIABLES.namespace]: this.namespace,
+        ...(this.#push !== undefined && { [VARIABLES.pushFunction]: this.#push.functionName }),
+      },
     });
+    if (this.#push !== undefined) {
+      this.#push.allowStart(sweep);
+    }
     scheduleSweep(this, sweep, this.#settings);
     return sweep;
   }

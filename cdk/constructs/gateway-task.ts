@@ -22,6 +22,7 @@ import type { BrokerSettings } from '../broker-settings.ts';
 import { DIRECT_RIGHTS } from '../functions.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { gatewayContext } from './function-code.ts';
+import { type Push, pushVariables } from './push.ts';
 
 /** The properties of a task: what it serves and its size. */
 export interface GatewayTaskProps {
@@ -29,6 +30,8 @@ export interface GatewayTaskProps {
   readonly rootKey: Secret;
   readonly settings: BrokerSettings;
   readonly amqp: AmqpSettings;
+  /** What pushes messages; undefined = nothing does. */
+  readonly push: Push | undefined;
 }
 
 export const CONTAINER_PORT = 5672;
@@ -45,7 +48,11 @@ const STOP_MARGIN_MS = 10_000;
 export class GatewayTask extends FargateTaskDefinition {
   readonly logGroup: LogGroup;
 
-  constructor(scope: Construct, id: string, { tables, rootKey, settings, amqp }: GatewayTaskProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { tables, rootKey, settings, amqp, push }: GatewayTaskProps,
+  ) {
     super(scope, id, {
       cpu: amqp.cpu,
       memoryLimitMiB: amqp.memoryMb,
@@ -83,6 +90,7 @@ export class GatewayTask extends FargateTaskDefinition {
         [GATEWAY_VARIABLES.accessLog]: String(settings.accessLogs),
         ...(settings.streamWakeUps && { [GATEWAY_VARIABLES.streamWakeUps]: 'true' }),
         ...limitVariables(settings, amqp),
+        ...pushVariables(push),
         AWS_REGION: Stack.of(this).region,
         NODE_OPTIONS: `--max-old-space-size=${Math.floor(amqp.memoryMb * HEAP_SHARE)}`,
       },

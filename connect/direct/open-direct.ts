@@ -6,6 +6,7 @@ import type { NamespaceSettings } from '../../shared/app/namespace-settings.ts';
 import { openStream } from '../../shared/app/open-stream.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
+import { START_NONE, storedWakes } from '../../shared/app/stored-wakes.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import { createLeanClient } from '../../shared/storage/dynamodb/lean-client.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
@@ -38,6 +39,7 @@ export function openDirect(options: DirectOptions): Upstream {
     rootKey: NO_ROOT_KEY,
     leaseMs: LEASE_MS.deployed,
     stream,
+    consumers: (stores) => storedWakes(stores, START_NONE),
   });
   return {
     ...upstream,

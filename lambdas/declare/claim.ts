@@ -47,6 +47,8 @@ export interface Undoing {
   readonly remove: () => Promise<void>;
   /** Gives an authorization rule the rights that it had. */
   readonly restore?: (rights: NonNullable<Release['rights']>) => Promise<void>;
+  /** Gives a consumer the settings that it had. */
+  readonly restoreConsumer?: (settings: NonNullable<Release['consumer']>) => Promise<void>;
 }
 
 /**
@@ -57,13 +59,14 @@ export async function disown(
   { declarations, clock }: ClaimDependencies,
   key: string,
   claimant: Claimant & { readonly leaves: boolean },
-  { remove, restore }: Undoing,
+  { remove, restore, restoreConsumer }: Undoing,
 ): Promise<void> {
   const found = await declarations.read(key);
   const release = released(found, claimant, clock.now());
   if (release === undefined) return;
   if (release.isDeletion) await remove();
   if (release.rights !== undefined) await restore?.(release.rights);
+  if (release.consumer !== undefined) await restoreConsumer?.(release.consumer);
   if (!(await declarations.write(release.declaration, found))) throw changedMeanwhile(`'${key}'`);
 }
 

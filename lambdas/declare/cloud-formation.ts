@@ -2,6 +2,12 @@ import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityDescription } from '../../shared/domain/entities/descriptions.ts';
 import {
+  deleteConsumer,
+  isKeyOfConsumer,
+  putConsumer,
+  readDeclaredConsumer,
+} from './declared-consumer.ts';
+import {
   type DeclaredEntity,
   deleteEntity,
   putEntity,
@@ -10,6 +16,7 @@ import {
 } from './declared-entity.ts';
 import { deleteKey, isKeyOfRule, putKey, readDeclaredKey } from './declared-key.ts';
 import type { DeclareDependencies } from './dependencies.ts';
+import type { Claimant } from './ownership.ts';
 import { NotUndoneError, textOf } from './undo.ts';
 
 /** What the function answers CloudFormation. */
@@ -29,16 +36,74 @@ const KINDS: ReadonlyMap<string, EntityDescription['kind']> = new Map([
   ['Custom::DynabusTopic', 'topic'],
   ['Custom::DynabusSubscription', 'subscription'],
 ]);
-const KEY_TYPE = 'Custom::DynabusAuthorizationRule';
-
 /** As JSON, bytes: CloudFormation takes an answer of 4,096 bytes, and waits in vain for a longer one. */
 const REASON_BYTES_MAX = 2000;
 /** The id of a resource of which nothing was made, or all was undone. */
 const NOTHING_MADE = '$nothing-made';
 
+/** What belongs to an entity and is declared by a resource of its own, which is never retained. */
+interface Part {
+  /** Whether an id is one of its kind. */
+  readonly isKey: (id: string) => boolean;
+  /** The id of what properties describe. Throws ArgumentError. */
+  readonly keyOf: (properties: Properties) => string;
+  /** Makes what properties describe, and returns its id. */
+  readonly put: (
+    dependencies: DeclareDependencies,
+    properties: Properties,
+    by: Claimant,
+    known: string | undefined,
+  ) => Promise<string>;
+  readonly remove: (dependencies: DeclareDependencies, key: string, by: Claimant) => Promise<void>;
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+const PARTS: ReadonlyMap<string, Part> = new Map([
+  [
+    'Custom::DynabusAuthorizationRule',
+    partOf({ isKey: isKeyOfRule, read: readDeclaredKey, put: putKey, remove: deleteKey }),
+  ],
+  [
+    'Custom::DynabusConsumer',
+    partOf({
+      isKey: isKeyOfConsumer,
+      read: readDeclaredConsumer,
+      put: putConsumer,
+      remove: deleteConsumer,
+    }),
+  ],
+]);
+
+function partOf<Declared extends { readonly key: string }>({
+  isKey,
+  read,
+  put,
+  remove,
+}: Pick<Part, 'isKey' | 'remove'> & {
+  readonly read: (properties: Properties) => Declared;
+  readonly put: (
+    dependencies: DeclareDependencies,
+    declared: Declared,
+    by: Claimant,
+    known: string | undefined,
+  ) => Promise<void>;
+}): Part {
+  return {
+    isKey,
+    keyOf: (properties) => read(properties).key,
+    put: async (dependencies, properties, by, known) => {
+      const declared = read(properties);
+      await put(dependencies, declared, by, known);
+      return declared.key;
+    },
+    remove,
+  };
+}
+
 /** Whether an id is one of ours. Those of CloudFormation begin with the names of stack and resource. */
-function isOurs(id: string, isKey: boolean): boolean {
-  return id === NOTHING_MADE || (isKey ? isKeyOfRule(id) : id === id.toLowerCase());
+function isOurs(id: string, part: Part | undefined): boolean {
+  return id === NOTHING_MADE || (part === undefined ? id === id.toLowerCase() : part.isKey(id));
 }
 
 /**
@@ -74,25 +139,24 @@ async function carryOut(
   known: string | undefined,
 ): Promise<string> {
   const by = { owner: ownerOf(event), event: event.RequestId };
-  const isKey = event.ResourceType === KEY_TYPE;
+  const part = PARTS.get(event.ResourceType);
   if (event.RequestType === 'Delete') {
     const { PhysicalResourceId: id } = event;
     // A creation whose answer never came has an id of CloudFormation's own: then the properties say what it made.
-    const isUnknown = !isOurs(id, isKey);
+    const isUnknown = !isOurs(id, part);
     const made = isUnknown ? idOrNothing(event, event.ResourceProperties) : id;
-    if (isKey) await deleteKey(dependencies, made, by);
-    else await deleteEntity(dependencies, made, by, isUnknown);
+    if (part === undefined) await deleteEntity(dependencies, made, by, isUnknown);
+    else await part.remove(dependencies, made, by);
     return id;
   }
-  if (isKey) {
-    const declared = readDeclaredKey(event.ResourceProperties);
-    await putKey(dependencies, declared, by, known);
-    if (event.RequestType === 'Update' && known === declared.key) {
+  if (part !== undefined) {
+    const key = await part.put(dependencies, event.ResourceProperties, by, known);
+    if (event.RequestType === 'Update' && known === key) {
       // A rollback comes from properties of an update that failed, perhaps without telling what it had made.
       const failed = idOrNothing(event, event.OldResourceProperties);
-      if (failed !== declared.key) await deleteKey(dependencies, failed, by);
+      if (failed !== key) await part.remove(dependencies, failed, by);
     }
-    return declared.key;
+    return key;
   }
   const declared = declaredBy(event);
   await putEntity(dependencies, declared, by, known);
@@ -107,14 +171,12 @@ function declaredBy(event: CloudFormationCustomResourceEvent): DeclaredEntity {
 }
 
 /** The id of the resource that properties of an event describe. */
-function idOrNothing(
-  event: CloudFormationCustomResourceEvent,
-  properties: Readonly<Record<string, unknown>>,
-): string {
+function idOrNothing(event: CloudFormationCustomResourceEvent, properties: Properties): string {
   try {
-    return event.ResourceType === KEY_TYPE
-      ? readDeclaredKey(properties).key
-      : readDeclaredEntity(kindOf(event), properties).key;
+    const part = PARTS.get(event.ResourceType);
+    return part === undefined
+      ? readDeclaredEntity(kindOf(event), properties).key
+      : part.keyOf(properties);
   } catch {
     return NOTHING_MADE;
   }

@@ -164,7 +164,7 @@ export function except<T = undefined>(code: BrokerErrorCode, instead?: () => Pro
 }
 
 /** The namespace, in which others may be at work: calls are repeated, and keep the policies that others add. */
-function targetOf(dependencies: DeclareDependencies): ConfigTarget {
+export function targetOf(dependencies: DeclareDependencies): ConfigTarget {
   const { management } = dependencies;
   const { rules, consumers } = management;
   const patient = <T>(work: () => Promise<T>) => repeat(dependencies, work);

@@ -1,5 +1,6 @@
 import { SSMClient } from '@aws-sdk/client-ssm';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import { ALL_FUNCTIONS } from '../../shared/app/allowed-targets.ts';
 import { composeDeclarations } from '../../shared/app/compose-declarations.ts';
 import { deployedSettings } from '../../shared/app/deployed-settings.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
@@ -19,6 +20,7 @@ export const handler = startFunction(() => {
     ...settings,
     namespace: readNamespace(process.env),
     tier: readTier(process.env),
+    push: ALL_FUNCTIONS,
   });
   const dependencies = {
     ...composed,

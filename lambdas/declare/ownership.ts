@@ -5,6 +5,7 @@ import type {
   StoredDeclaration,
 } from '../../shared/broker/ports/declarations.ts';
 import { argumentError } from '../../shared/domain/broker-error.ts';
+import type { ConsumerInput } from '../../shared/domain/consumers/consumer-settings.ts';
 import { MINUTE_MS } from '../../shared/domain/units.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface Claim extends Claimant {
   readonly adoption: Adoption;
   /** The rights that an authorization rule has. */
   readonly rights?: readonly string[] | undefined;
+  /** The settings that a consumer has. */
+  readonly consumer?: ConsumerInput | undefined;
 }
 
 /** Who wants something, and by which event. */
@@ -103,15 +106,17 @@ export function claimed(
 /** Who gets back what a resource claims, if CloudFormation deletes the resource; undefined = it is its own. */
 function formerOf(
   before: StoredDeclaration,
-  { key, owner, known, rights }: Claim,
+  { key, owner, known, rights, consumer }: Claim,
 ): FormerOwner | undefined {
   if (isSameOwner(before.owner, owner)) {
-    // An authorization rule is never retained, so its owner had it all the time.
-    const isKept = before.state === 'held' && (known === key || rights !== undefined);
+    // An authorization rule or a consumer is never retained, so its owner had it all the time.
+    const isRetained = rights === undefined && consumer === undefined;
+    const isKept = before.state === 'held' && (known === key || !isRetained);
     return isKept ? before.former : { owner };
   }
   // CloudFormation itself has moved a resource that it knows.
-  return known === key ? undefined : { owner: before.owner, rights };
+  if (known === key) return undefined;
+  return { owner: before.owner, rights, ...(consumer && { consumer }) };
 }
 
 /**
@@ -133,6 +138,8 @@ export interface Release {
   readonly isDeletion: boolean;
   /** The rights that an authorization rule gets back. */
   readonly rights?: readonly string[] | undefined;
+  /** The settings that a consumer gets back. */
+  readonly consumer?: ConsumerInput | undefined;
 }
 
 /**
@@ -161,7 +168,8 @@ export function released(
   if (former !== undefined && former.missingAt === undefined) {
     const state = isSameOwner(former.owner, owner) ? 'left' : 'held';
     const declaration = { ...next, owner: former.owner, state } as const;
-    return { declaration, isDeletion: false, rights: former.rights };
+    const { rights, consumer } = former;
+    return { declaration, isDeletion: false, rights, ...(consumer && { consumer }) };
   }
   if (leaves) return { declaration: { ...next, state: 'left' }, isDeletion: false };
   // What was missing is missing again.

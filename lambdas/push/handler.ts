@@ -33,7 +33,8 @@ const REST_MS = 10 * SECOND_MS;
  * invokes it again after an error.
  */
 export const handler = startFunction(() => {
-  const settings = deployedSettings(process.env);
+  // The worker looks again itself before it ends.
+  const { consumers: _, ...settings } = deployedSettings(process.env);
   const namespace = readNamespace(process.env);
   const tier = readTier(process.env);
   const dependencies = composeDependencies(

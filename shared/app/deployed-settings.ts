@@ -8,17 +8,23 @@ import { AgeClock } from '../domain/age.ts';
 import type { Clock } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createLeanClient } from '../storage/dynamodb/lean-client.ts';
+import { allowedTargets } from './allowed-targets.ts';
 import { boundedClient, SOCKETS_MAX } from './bounded-client.ts';
 import { LEASE_MS } from './leases.ts';
+import type { WakingStores } from './namespace-settings.ts';
 import { realRandom } from './real-random.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
-import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
+import { type Environment, readHttpSettings, readPushTargets, readTableNames } from './settings.ts';
+import { START_NONE, storedWakes } from './stored-wakes.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
 
-/** The settings that all deployed processes share: client, tables, time and randomness. */
+/**
+ * The settings that all deployed processes share: client, tables, time and randomness. Consumers are told of messages,
+ * but no worker is started.
+ */
 export function deployedSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
     client: createLeanClient(boundedClient(socketsMax)),
@@ -26,6 +32,7 @@ export function deployedSettings(environment: Environment, socketsMax = SOCKETS_
     clock: CLOCK,
     random: realRandom,
     leaseMs: LEASE_MS.deployed,
+    consumers: (stores: WakingStores) => storedWakes(stores, START_NONE),
   };
 }
 
@@ -35,11 +42,13 @@ export function deployedSettings(environment: Environment, socketsMax = SOCKETS_
  */
 export function deployedHttpSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   const { namespace, tier, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
+  const targets = readPushTargets(environment);
   return {
     ...deployedSettings(environment, socketsMax),
     namespace,
     tier,
     receiveWaitMsMax,
+    ...(targets !== undefined && { push: allowedTargets(targets) }),
     rootKey: rootKeySecret === undefined ? NO_ROOT_KEY : rootKeysIn(rootKeySecret),
   };
 }

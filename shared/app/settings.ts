@@ -60,6 +60,11 @@ export function readParameterPrefix(environment: Environment): string {
   return required(environment, VARIABLES.parameterPrefix);
 }
 
+/** Whether the stage has a function that pushes. */
+export function hasPush(environment: Environment): boolean {
+  return environment[VARIABLES.pushFunction] !== undefined;
+}
+
 /** Reads the name of the function that pushes. Throws Error where it is missing. */
 export function readPushFunction(environment: Environment): string {
   return required(environment, VARIABLES.pushFunction);
@@ -67,7 +72,7 @@ export function readPushFunction(environment: Environment): string {
 
 /** Reads the ARNs of functions that any consumer may have as its target; undefined in a stage without consumers. */
 export function readPushTargets(environment: Environment): readonly string[] | undefined {
-  if (environment[VARIABLES.pushFunction] === undefined) return undefined;
+  if (!hasPush(environment)) return undefined;
   return (environment[VARIABLES.pushTargets] ?? '').split(' ').filter((arn) => arn !== '');
 }
 

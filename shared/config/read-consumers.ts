@@ -67,7 +67,11 @@ export function requireSameName(fields: Fields, name: string): void {
   );
 }
 
-function settingsIn(fields: Fields, spell: (name: string) => string): ReadonlyMap<string, Placed> {
+/** The settings of a consumer among the members of an object. `spell` = how its form spells their names. */
+export function settingsIn(
+  fields: Fields,
+  spell: (name: string) => string,
+): ReadonlyMap<string, Placed> {
   const settings = new Map<string, Placed>();
   for (const name of KNOWN) {
     const value = fields.get(spell(name));

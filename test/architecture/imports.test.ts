@@ -16,7 +16,7 @@ const SDK = '@aws-sdk/|@smithy/';
 
 /** What deployment, functions and tests share: it imports nothing, so it costs nothing to import. */
 const SHARED_DATA =
-  /^shared\/(?:storage\/schema\/tables|domain\/(?:fault-words|health-path|units)|auth\/access-kinds|app\/variables)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/routing\/(?:route-table|management-routes|session-routes)\.ts$/;
+  /^shared\/(?:storage\/schema\/(?:tables|consumer-marks)|domain\/(?:fault-words|health-path|units)|auth\/access-kinds|app\/variables)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/routing\/(?:route-table|management-routes|session-routes)\.ts$/;
 
 /**
  * Who may import whom, from below (docs/architecture.md): domain and filters, the broker with its ports,

@@ -54,9 +54,11 @@ test('one small task, of which nothing is root and nothing can be written to', (
   });
 });
 
+const TARGET = 'arn:aws:lambda:eu-central-1:111122223333:function:worker';
+
 test('a task is told what a function behind HTTP is told, and where to listen', () => {
   const [definition] = propertiesById<{ ContainerDefinitions: readonly Container[] }>(
-    synthesize({ amqp: AMQP, streamWakeUps: true }),
+    synthesize({ amqp: AMQP, streamWakeUps: true, push: { targets: [TARGET] } }),
     'AWS::ECS::TaskDefinition',
   ).values();
   const told = definition?.ContainerDefinitions[0]?.Environment.map(({ Name }) => Name);

@@ -39,6 +39,7 @@ test('wrong attributes of a broker are refused, all of them, in words', () => {
     [{ invokeArn: `${ATTRIBUTES.invokeArn}/*` }, 'invokeArn is "arn:aws:execute-api:'],
     [{ parameterPrefix: '/dynabus/' }, 'parameterPrefix is "/dynabus/", but must be'],
     [{ entityServiceToken: 'declare' }, 'entityServiceToken is "declare", but must be'],
+    [{ pushRoleArn: 'role' }, 'pushRoleArn is "role", but must be the pushRoleArn of a Broker'],
     [{ amqpDomainName: 'sb://bus' }, 'amqpDomainName is "sb://bus", but must be'],
     [{ rootKeySecretArn: 'secret' }, 'rootKeySecretArn is "secret", but must be'],
     [{ endpoint: 'apiGateway' }, 'endpoint is not a setting of fromBrokerAttributes, which may'],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { BrokerProps } from '../../cdk/broker-props.ts';
 import { type BrokerSettingsInput, readBrokerSettings } from '../../cdk/broker-settings.ts';
+import { pushSettingsOf } from '../../cdk/push-settings.ts';
 import { AMQP } from './synthesize.ts';
 
 /** A type whose members are read-only, and optional without being undefined. */
@@ -24,6 +25,7 @@ const VALUES: Readonly<Record<string, object>> = {
   BrokerProps: defaults,
   FunctionMemoryProps: defaults.memoryMb,
   AmqpProps: defaults.amqp ?? {},
+  PushProps: pushSettingsOf({ push: true }) ?? {},
 };
 
 const properties = [...TEXT.matchAll(INTERFACE)].flatMap(({ groups: found }) =>

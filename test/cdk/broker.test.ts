@@ -156,7 +156,7 @@ const WRONG: readonly (readonly [string, object, string])[] = [
   [
     'an unknown property',
     { keepDate: true },
-    'Shop/Bus: keepDate is not a setting of a Broker, which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, streamWakeUps, alarmTopicArn and amqp: write keepData instead, or remove it.',
+    'Shop/Bus: keepDate is not a setting of a Broker, which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, streamWakeUps, push, alarmTopicArn and amqp: write keepData instead, or remove it.',
   ],
   [
     'an unknown property of a group',

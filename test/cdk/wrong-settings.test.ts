@@ -101,6 +101,31 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
     `namespace of stage 'test' is "a b", but must be a name of 2 to 50 letters, digits and hyphens that begins with a letter${PLACE}`,
   ],
   [
+    'a word for a switch that may have settings',
+    { push: 'yes' },
+    `push of stage 'test' is "yes", but must be true, false, or an object that may have targets and memoryMb${PLACE}`,
+  ],
+  [
+    'a setting with a typing error in there',
+    { push: { target: [] } },
+    "push.target is not a setting of push of stage 'test', which may have targets and memoryMb: write targets instead, or remove it in stages.test of cdk.json.",
+  ],
+  [
+    'too little memory in there',
+    { push: { memoryMb: 64 } },
+    `push.memoryMb of stage 'test' is 64, but must be a whole number from 128 to 10,240${PLACE}`,
+  ],
+  [
+    'a version of a function where all of its versions are meant',
+    { push: { targets: ['arn:aws:lambda:eu-west-1:111122223333:function:worker:7'] } },
+    `push.targets.0 of stage 'test' is "arn:aws:lambda:eu-west-1:111122223333:function:worker:7", but must be the ARN of a function without a version, such as arn:aws:lambda:eu-west-1:111122223333:function:worker${PLACE}`,
+  ],
+  [
+    'one target without a list',
+    { push: { targets: 'arn' } },
+    `push.targets of stage 'test' is "arn", but must be a list of up to 30 ARNs of functions${PLACE}`,
+  ],
+  [
     'the ARN of another thing than a topic',
     { alarmTopicArn: 'arn:aws:sqs:eu-west-1:111122223333:alarms' },
     `alarmTopicArn of stage 'test' is "arn:aws:sqs:eu-west-1:111122223333:alarms", but must be the ARN of a standard SNS topic, such as arn:aws:sns:eu-west-1:111122223333:alarms${PLACE}`,
@@ -118,7 +143,7 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
   [
     'a setting with a typing error',
     { keepDate: true },
-    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, streamWakeUps, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
+    "keepDate is not a setting of stage 'test', which may have namespace, tier, access, endpoint, keepData, pointInTimeRecovery, logRetentionDays, memoryMb, reservedConcurrency, receiveWaitMsMax, sweepMinutes, throttle, accessLogs, platformLogs, tracing, streamWakeUps, push, alarmTopicArn and amqp: write keepData instead, or remove it in stages.test of cdk.json.",
   ],
   [
     'a setting like no other',

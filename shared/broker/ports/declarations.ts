@@ -1,3 +1,5 @@
+import type { ConsumerInput } from '../../domain/consumers/consumer-settings.ts';
+
 /** The resource of a stack that declares something in the namespace. */
 export interface DeclarationOwner {
   /** The ARN of the stack without its unique id, so that a stack of the same name owns it again. */
@@ -6,9 +8,12 @@ export interface DeclarationOwner {
   readonly resource: string;
 }
 
-/** What a stack declares or has declared: an entity, or an authorization rule of one. */
+/** What a stack declares or has declared: an entity, or an authorization rule or a consumer of one. */
 export interface Declaration {
-  /** The lower-case key of the entity, or `<key of the entity>/$authorizationrules/<name of the rule>`. */
+  /**
+   * The lower-case key of the entity, or `<key of the entity>/$authorizationrules/<name of the rule>`, or `<key of the
+   * entity>/$consumers/<key of the consumer>`.
+   */
   readonly key: string;
   /** The resource that declares it, or was the last to do so. */
   readonly owner: DeclarationOwner;
@@ -35,6 +40,8 @@ export interface FormerOwner {
   readonly owner: DeclarationOwner;
   /** The rights that an authorization rule had. */
   readonly rights?: readonly string[] | undefined;
+  /** The settings that a consumer had. */
+  readonly consumer?: ConsumerInput;
   /** Present if it had been deleted by hand, so that the owner has made it: when this one last changed it, epoch ms. */
   readonly missingAt?: number;
 }

@@ -4,6 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { answerEvent } from '../../../lambdas/declare/cloud-formation.ts';
 import type { DeclareDependencies } from '../../../lambdas/declare/dependencies.ts';
 import type { Parameters } from '../../../lambdas/declare/parameters.ts';
+import { ALL_FUNCTIONS } from '../../../shared/app/allowed-targets.ts';
 import { composeDeclarations } from '../../../shared/app/compose-declarations.ts';
 import { LEASE_MS } from '../../../shared/app/leases.ts';
 import { realRandom } from '../../../shared/app/real-random.ts';
@@ -65,6 +66,7 @@ export async function startDeclaring(
     tables: TABLES,
     namespace: options.namespace ?? `test-${randomBytes(6).toString('hex')}`,
     tier,
+    push: ALL_FUNCTIONS,
     clock,
     random: realRandom,
     leaseMs: LEASE_MS.deployed,

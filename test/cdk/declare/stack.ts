@@ -184,6 +184,28 @@ export function rule(entityName: string, keyName: string, ...rights: string[]): 
   };
 }
 
+/** A consumer of a template; `entityPath` may be that of a dead-letter queue. */
+export function consumer(
+  entityPath: string,
+  name: string,
+  { target = WORKER, ...settings }: Readonly<Record<string, unknown>> = {},
+  more: object = {},
+): TemplateResource {
+  return {
+    type: 'Custom::DynabusConsumer',
+    properties: {
+      Entity: entityPath,
+      ConsumerName: name,
+      Target: target,
+      Settings: JSON.stringify(settings),
+      ...more,
+    },
+  };
+}
+
+/** The function that consumers of templates call. */
+export const WORKER = 'arn:aws:lambda:eu-west-1:111122223333:function:worker';
+
 function entity(kind: string, name: string, settings: object, more: object): TemplateResource {
   return {
     type: `Custom::Dynabus${kind}`,
