@@ -6,7 +6,7 @@ import type { NamespaceSettings } from '../../shared/app/namespace-settings.ts';
 import { openStream } from '../../shared/app/open-stream.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
-import { START_NONE, storedWakes } from '../../shared/app/stored-wakes.ts';
+import { START_NONE, storedWakes } from '../../shared/app/push/stored-wakes.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import { createLeanClient } from '../../shared/storage/dynamodb/lean-client.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';

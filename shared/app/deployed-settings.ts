@@ -16,7 +16,7 @@ import { realRandom } from './real-random.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readPushTargets, readTableNames } from './settings.ts';
-import { START_NONE, storedWakes } from './stored-wakes.ts';
+import { START_NONE, storedWakes } from './push/stored-wakes.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
