@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { realRandom } from '../../../shared/app/real-random.ts';
+import { realScheduler } from '../../../shared/app/real-scheduler.ts';
+import type { Settlement } from '../../../shared/broker/broker.ts';
+import { AgeClock } from '../../../shared/domain/age.ts';
+import type { Consumer } from '../../../shared/domain/consumers/consumer.ts';
+import type { LockedMessage } from '../../../shared/domain/messages/message.ts';
+import type { Reply } from '../../../shared/push/ports.ts';
+import { runWorker } from '../../../shared/push/worker.ts';
+import type { WorkerDependencies } from '../../../shared/push/worker-dependencies.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { consumer, entity, numbered } from './batches.ts';
+import { FakeStates, OF } from './worker-fakes.ts';
+
+/** One run of a worker, with a queue of looks that a test fills. */
+function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Consumer> = {}) {
+  const states = new FakeStates();
+  const clock = new ManualClock();
+  const rest = [...looks];
+  const settled: Settlement[] = [];
+  const replies: Reply[] = [];
+  const reminders: number[] = [];
+  let looked = 0;
+  const found = { ...entity('orders'), consumers: { [OF.consumer]: consumer(changes) } };
+  const dependencies: WorkerDependencies = {
+    states,
+    clock,
+    ages: new AgeClock(clock, () => 0),
+    scheduler: realScheduler,
+    random: realRandom,
+    reportFault: (error) => assert.fail(String(error)),
+    entities: { find: async () => found, read: async () => found },
+    forgetHints: () => {},
+    remind: async (_, at) => {
+      reminders.push(at);
+    },
+    startAnother: async () => {},
+    targets: {
+      refusalOf: () => undefined,
+      call: async () => replies.shift() ?? { kind: 'answered', failures: [] },
+    },
+    settings: {
+      lingerMs: 0,
+      waitMsMax: 0,
+      graceMs: 0,
+      heldBytesMax: 1_000_000,
+      claim: { form: 'batch', bytes: 1_000_000 },
+    },
+    broker: {
+      receive: async (_, { signal }) => {
+        if (signal?.aborted) return [];
+        looked++;
+        return rest.shift() ?? [];
+      },
+      settle: async (_, settlements) => {
+        settled.push(...settlements);
+        return settlements.map(({ lockToken }) => ({ lockToken }));
+      },
+      renewLocks: async () => [],
+      acceptSession: async () => undefined,
+      renewSession: () => Promise.reject(new Error('There are no sessions.')),
+      releaseSession: () => Promise.reject(new Error('There are no sessions.')),
+    },
+  };
+  const run = () =>
+    runWorker(dependencies, OF, {
+      endsAt: Number.POSITIVE_INFINITY,
+      signal: new AbortController().signal,
+    });
+  return { run, states, clock, settled, replies, reminders, looks: () => looked };
+}
+
+const { messages: THREE } = numbered(1, 2, 3);
+
+test('a worker pushes until a look finds nothing, and gives the lease back', async () => {
+  const { run, states, settled, looks } = start([THREE]);
+  assert.equal(await run(), 'idle');
+  assert.deepEqual(
+    settled.map(({ action }) => action),
+    THREE.map(() => ({ kind: 'complete' })),
+  );
+  assert.equal(states.state.lease, undefined);
+  assert.ok(looks() >= 2);
+});
+
+test('a worker that is woken while it ends looks again', async () => {
+  const { run, states, settled, looks } = start([[], THREE, []]);
+  const { release } = states;
+  let isFirst = true;
+  states.release = async (of, owner) => {
+    if (isFirst) await states.markWoken(of, owner);
+    isFirst = false;
+    return await release.call(states, of, owner);
+  };
+  assert.equal(await run(), 'idle');
+  assert.equal(settled.length, 3);
+  assert.ok(looks() >= 3);
+});
+
+test('a target that cannot be called pauses the consumer, and no delivery counts', async () => {
+  const { run, states, clock, settled, replies, reminders } = start([THREE]);
+  replies.push({ kind: 'unavailable', why: 'missing', error: 'It is gone.' });
+  const { release } = states;
+  let pause: unknown;
+  states.release = async (of, owner, released) => {
+    ({ pause } = released);
+    return await release.call(states, of, owner);
+  };
+  assert.equal(await run(), 'paused');
+  const until = clock.now() + 5000;
+  assert.deepEqual(pause, { until, tries: 1 });
+  assert.deepEqual(reminders, [until]);
+  assert.deepEqual(
+    settled.map(({ action }) => action),
+    THREE.map(() => ({ kind: 'abandon', isUncounted: true })),
+  );
+});
+
+test('a call that fails delays each message, longer with each delivery, and the worker is reminded', async () => {
+  const failing = THREE.map((message, i) => ({ ...message, failedDeliveries: i }));
+  const { run, clock, settled, replies, reminders } = start([failing]);
+  replies.push({ kind: 'failed', error: 'No.' });
+  assert.equal(await run(), 'idle');
+  assert.deepEqual(
+    settled.map(({ action }) => action),
+    [1000, 2000, 4000].map((delayMs) => ({ kind: 'abandon', delayMs })),
+  );
+  assert.deepEqual(reminders, [clock.now() + 1000]);
+});
+
+test('messages that have failed often are pushed alone', async () => {
+  const often = THREE.map((message, i) => ({ ...message, failedDeliveries: i === 1 ? 3 : 0 }));
+  const { run, settled, replies } = start([often]);
+  replies.push({ kind: 'failed', error: 'No.' });
+  assert.equal(await run(), 'idle');
+  const kinds = settled.map(({ action }) => action.kind);
+  assert.deepEqual(kinds.toSorted(), ['abandon', 'complete', 'complete']);
+});
+
+test('nobody works for a consumer that is disabled, or that another worker owns', async () => {
+  assert.equal(await start([THREE], { enabled: false }).run(), 'stopped');
+  const { run, states, clock, settled } = start([THREE]);
+  const lease = { owner: 'other', until: clock.now() + 1, calls: 1 };
+  states.state = { lease, earlier: {}, isWoken: false };
+  assert.equal(await run(), 'held');
+  assert.deepEqual([states.state.isWoken, settled], [true, []]);
+});
