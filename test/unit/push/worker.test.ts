@@ -88,10 +88,10 @@ test('a worker that is woken while it ends looks again', async () => {
   const { run, states, settled, looks } = start([[], THREE, []]);
   const { release } = states;
   let isFirst = true;
-  states.release = async (of, owner) => {
+  states.release = async (of, owner, released) => {
     if (isFirst) await states.markWoken(of, owner);
     isFirst = false;
-    return await release.call(states, of, owner);
+    return await release.call(states, of, owner, released);
   };
   assert.equal(await run(), 'idle');
   assert.equal(settled.length, 3);
@@ -105,7 +105,7 @@ test('a target that cannot be called pauses the consumer, and no delivery counts
   let pause: unknown;
   states.release = async (of, owner, released) => {
     ({ pause } = released);
-    return await release.call(states, of, owner);
+    return await release.call(states, of, owner, released);
   };
   assert.equal(await run(), 'paused');
   const until = clock.now() + 5000;
