@@ -29,6 +29,8 @@ export type {
   TopicProps,
 } from './entities/entity-props.ts';
 export type {
+  ConsumerProps,
+  IConsumer,
   IEntity,
   IQueue,
   IReceivable,

@@ -51,8 +51,8 @@ const NEAR_THROTTLE = 0.9;
 
 /**
  * Eight alarms over nine metrics, and one more of each with `push`. Each metric costs $0.10 a month, also inside an
- * expression. A single fault raises an alarm, counted in the logs. The endpoint's 5xx count includes the refusals of a busy service, which clients retry, so
- * that metric raises an alarm only by its share of all requests.
+ * expression. A single fault raises an alarm, counted in the logs. The endpoint's 5xx count includes the refusals of a
+ * busy service, which clients retry, so that metric raises an alarm only by its share of all requests.
  */
 export class Alarms extends Construct {
   readonly #props: AlarmsProps;

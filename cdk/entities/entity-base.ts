@@ -1,8 +1,16 @@
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, Dependable, type IDependable } from 'constructs';
 import type { IBroker } from '../constructs/broker-ref.ts';
-import type { IEntity, IQueue, ISubscription, ITopic } from './entity-ref.ts';
+import { addConsumer } from './consumer.ts';
+import type {
+  ConsumerProps,
+  IConsumer,
+  IEntity,
+  IQueue,
+  ISubscription,
+  ITopic,
+} from './entity-ref.ts';
 import { addEnvironment, grantOn } from './grants.ts';
 import { declaringConstruct } from './registry.ts';
 
@@ -67,6 +75,14 @@ abstract class SendableBase extends EntityBase {
 /** A queue of the broker, whether this app declares it or not. */
 export abstract class QueueBase extends SendableBase implements IQueue {
   abstract readonly queueName: string;
+
+  addConsumer(fn: IFunction, props?: ConsumerProps): IConsumer {
+    return addConsumer({ entity: this, subQueue: 'main' }, fn, props);
+  }
+
+  addDeadLetterConsumer(fn: IFunction, props?: ConsumerProps): IConsumer {
+    return addConsumer({ entity: this, subQueue: 'deadLetter' }, fn, props);
+  }
 }
 
 /** A topic of the broker, whether this app declares it or not. */
@@ -78,4 +94,12 @@ export abstract class TopicBase extends SendableBase implements ITopic {
 export abstract class SubscriptionBase extends EntityBase implements ISubscription {
   abstract readonly topic: ITopic;
   abstract readonly subscriptionName: string;
+
+  addConsumer(fn: IFunction, props?: ConsumerProps): IConsumer {
+    return addConsumer({ entity: this, subQueue: 'main' }, fn, props);
+  }
+
+  addDeadLetterConsumer(fn: IFunction, props?: ConsumerProps): IConsumer {
+    return addConsumer({ entity: this, subQueue: 'deadLetter' }, fn, props);
+  }
 }

@@ -1,5 +1,6 @@
+import type { Duration } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IConstruct } from 'constructs';
 import type { IBroker } from '../constructs/broker-ref.ts';
 
@@ -43,6 +44,45 @@ export interface IReceivable extends IEntity {
    * subscriptions of the topic.
    */
   grantListen(grantee: IGrantable): Grant;
+  /**
+   * Has the broker call a function with the messages: a consumer. The function, or its version or alias, needs no grant
+   * on the entity: this allows the broker to invoke it. Throws if the broker does not `push`, and for settings that the
+   * service refuses.
+   */
+  addConsumer(fn: IFunction, props?: ConsumerProps): IConsumer;
+  /** As `addConsumer`, for the messages of the dead-letter queue. */
+  addDeadLetterConsumer(fn: IFunction, props?: ConsumerProps): IConsumer;
+}
+
+/** How a function gets messages. */
+export interface ConsumerProps {
+  /**
+   * The name: 1 to 50 letters, digits, `.`, `-` and `_`; unique among the consumers of the queue or dead-letter queue,
+   * whatever the case. Another name replaces the consumer. Default: the id of the function's construct.
+   */
+  readonly consumerName?: string;
+  /** Messages of one call at most, from 1 to 1,000. Default: 10. */
+  readonly maxBatch?: number;
+  /** How long a call waits for more messages once there is one; up to 5 minutes. Default: not at all. */
+  readonly batchWindow?: Duration;
+  /** Calls under way at the same time at most, from 1 to 1,000. Default: 10. */
+  readonly maxConcurrency?: number;
+  /** Messages a second at most, on average, from 1 to 100,000. Default: as many as the function takes. */
+  readonly maxPerSecond?: number;
+  /**
+   * How long a call may take, from 1 second to 10 minutes. Default: the timeout of the function, at most 10 minutes; of
+   * one that is only named, 1 minute.
+   */
+  readonly timeout?: Duration;
+  /** Whether messages are pushed; those of a disabled consumer stay in the queue. Default: true. */
+  readonly enabled?: boolean;
+  /** Takes over a consumer that was made by hand. The stack does not delete it. Default: false, it is refused. */
+  readonly adopt?: boolean;
+}
+
+/** A consumer that an app declares. */
+export interface IConsumer extends IConstruct {
+  readonly consumerName: string;
 }
 
 /** A queue, declared or only named. */

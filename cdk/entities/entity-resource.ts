@@ -20,7 +20,13 @@ import type { DeliveryProps, EntityProps } from './entity-props.ts';
 import type { IQueue, ITopic } from './entity-ref.ts';
 import { isDestination, isTopic, whatIs } from './find-scope.ts';
 import { readEntity } from './read-props.ts';
-import { declaringConstruct, forwardsTo, noteEntity, noteForwards } from './registry.ts';
+import {
+  declaringConstruct,
+  forwardsTo,
+  noteEntity,
+  noteForwarding,
+  noteForwards,
+} from './registry.ts';
 
 /** An entity to declare. */
 export interface DeclaredEntity {
@@ -70,6 +76,9 @@ export function declareEntity(scope: Construct, declared: DeclaredEntity): Custo
     config.name,
     destinations.map(([, { entityPath }]) => entityPath),
   );
+  if (destinations.some(([setting]) => setting === 'forwardTo')) {
+    noteForwarding(broker, config.name);
+  }
   const resource = new CustomResource(scope, 'Resource', {
     serviceToken: broker.entityServiceToken,
     serviceTimeout: SERVICE_TIMEOUT,

@@ -60,8 +60,8 @@ export function readEntity(at: string, given: GivenEntity): ReadEntity {
   return { config, settings };
 }
 
-/** Settings with durations as text. Other values are left to the checks. */
-function writtenSettings(
+/** Settings with durations as text. Tokens are faults, which are noted. Other values are left to the checks. */
+export function writtenSettings(
   given: Readonly<Record<string, unknown>>,
   faults: Faults,
 ): Readonly<Record<string, unknown>> {

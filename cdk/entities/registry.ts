@@ -1,4 +1,7 @@
 import type { IConstruct } from 'constructs';
+import { CONSUMER_LIMITS } from '../../shared/domain/consumers/consumer.ts';
+import { consumerKey } from '../../shared/domain/consumers/consumer-key.ts';
+import type { SubQueue } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { IBroker } from '../constructs/broker-ref.ts';
 import { SettingsError } from '../setting-faults.ts';
@@ -14,6 +17,10 @@ interface Declared {
   readonly destinations: Map<string, readonly string[]>;
   /** The names of its declared authorization rules. */
   readonly rules: Map<string, Set<string>>;
+  /** The keys of its declared consumers. */
+  readonly consumers: Map<string, Set<string>>;
+  /** The entities whose messages, not only dead letters, are forwarded. */
+  readonly forwarding: Set<string>;
 }
 
 const declaredIn = new WeakMap<IBroker, Declared>();
@@ -81,11 +88,61 @@ export function noteRule(
   names.add(keyName);
 }
 
+const CONSUMERS_MAX = CONSUMER_LIMITS.perEntity;
+
+/** Notes that an entity forwards its messages, so that no consumer can get them. */
+export function noteForwarding(broker: IBroker, name: string): void {
+  declared(broker).forwarding.add(name.toLowerCase());
+}
+
+/**
+ * Notes that a consumer is declared. Throws SettingsError if it is not new, one too many, or one of messages that are
+ * forwarded. `at` names it in the sentence.
+ */
+export function noteConsumer(
+  broker: IBroker,
+  {
+    entity,
+    subQueue,
+    consumerName,
+    at,
+  }: {
+    readonly entity: string;
+    readonly subQueue: SubQueue;
+    readonly consumerName: string;
+    readonly at: string;
+  },
+): void {
+  const { consumers, forwarding } = declared(broker);
+  const entityKey = entity.toLowerCase();
+  const keys = consumers.get(entityKey) ?? new Set();
+  consumers.set(entityKey, keys);
+  const key = consumerKey({ subQueue, name: consumerName });
+  if (keys.has(key)) {
+    throw new SettingsError([
+      `${at} is declared twice, and case does not count: set another consumerName.`,
+    ]);
+  }
+  if (keys.size === CONSUMERS_MAX) {
+    throw new SettingsError([
+      `${at} is one too many: an entity may have ${CONSUMERS_MAX} consumers with its dead-letter queues.`,
+    ]);
+  }
+  if (subQueue === 'main' && forwarding.has(entityKey)) {
+    throw new SettingsError([
+      `${at} would get nothing, since the entity forwards its messages: give the consumer to the destination, or leave forwardTo out.`,
+    ]);
+  }
+  keys.add(key);
+}
+
 function declared(broker: IBroker): Declared {
   const found = declaredIn.get(broker) ?? {
     entities: new Map(),
     destinations: new Map(),
     rules: new Map(),
+    consumers: new Map(),
+    forwarding: new Set(),
   };
   declaredIn.set(broker, found);
   return found;

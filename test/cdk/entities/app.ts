@@ -56,18 +56,20 @@ export interface EntityResource {
     readonly Rights?: readonly string[];
     readonly Endpoint?: unknown;
     readonly Parameter?: unknown;
+    readonly ConsumerName?: string;
+    readonly Target?: unknown;
   };
 }
 
-/** The custom resources of a template by the names of their entities and rules. */
+/** The custom resources of a template by the names of their entities, rules and consumers. */
 export function entityResources(template: Template): ReadonlyMap<string, EntityResource> {
   const resources = Object.values(template.toJSON()['Resources'] as Record<string, EntityResource>);
   const ours = resources.filter(({ Type }) => Type.startsWith('Custom::Dynabus'));
   return new Map(ours.map((one) => [nameOf(one), one]));
 }
 
-function nameOf({ Properties: { Name, Entity, KeyName } }: EntityResource): string {
-  return Name ?? `${Entity} ${KeyName}`;
+function nameOf({ Properties: { Name, Entity, KeyName, ConsumerName } }: EntityResource): string {
+  return Name ?? `${Entity} ${KeyName ?? ConsumerName}`;
 }
 
 /** The settings of a declared entity. */
