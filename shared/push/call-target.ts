@@ -26,10 +26,13 @@ export interface Called {
 export async function callTarget(
   dependencies: WorkerDependencies,
   tenure: Tenure,
-  batch: Batch,
+  collected: Batch,
 ): Promise<Called> {
-  const { consumer } = batch;
+  // The consumer may have changed while its messages were collected, or waited for a slot.
+  const { consumer } = (await tenure.current()) ?? { consumer: undefined };
+  const batch = { ...collected, consumer: consumer ?? collected.consumer };
   const isAllowed =
+    consumer?.enabled === true &&
     tenure.pause === undefined &&
     tenure.ending(consumer.timeoutMs) === undefined &&
     (await tenure.lease.allowCalls(consumer));

@@ -64,7 +64,7 @@ async function pushBatch(
     const all = await withoutRefused(dependencies, tenure, { entity, consumer, messages });
     for (const batch of divide(all)) {
       // The first call has the slot that was taken for the messages.
-      const isReady = hasSlot || typeof (await tenure.untilReady(true)) !== 'string';
+      const isReady = hasSlot || typeof (await tenure.untilNext({ isHeld: true })) !== 'string';
       hasSlot = false;
       if (isReady) calls.push(call(batch));
       else await giveBack(dependencies, tenure, batch);

@@ -7,6 +7,8 @@ export const PUSH = {
   renewMs: 10 * SECOND_MS,
   /** A worker calls nobody so shortly before its lease ends: the clocks of two machines differ. */
   leaseMarginMs: 5 * SECOND_MS,
+  /** A call begins so long before the last moment at which it may. */
+  lastCallMs: 1 * SECOND_MS,
   /** Tries to mark a consumer as woken, or to start, while its owners change. */
   wakeTriesMax: 5,
 

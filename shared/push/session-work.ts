@@ -130,7 +130,7 @@ class SessionWork {
   /** Takes the slot for the next batch, if it has none. False = no call may begin any more. */
   async #nextSlot(): Promise<boolean> {
     this.#freeSlot();
-    const current = await this.#tenure.untilReady();
+    const current = await this.#tenure.untilNext({ isHeld: false });
     if (typeof current === 'string') return false;
     this.#current = current;
     this.#hasSlot = true;

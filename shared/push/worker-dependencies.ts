@@ -12,7 +12,7 @@ export interface WorkerDependencies extends LeaseDependencies {
     Broker,
     'receive' | 'settle' | 'renewLocks' | 'acceptSession' | 'renewSession' | 'releaseSession'
   >;
-  readonly entities: Pick<EntityStore, 'find' | 'read'>;
+  readonly entities: Pick<EntityStore, 'find' | 'read' | 'forget'>;
   readonly targets: Targets;
   readonly random: RandomSource;
   /** Lets the consumers of an entity be woken at an instant, epoch ms, or a little later. */

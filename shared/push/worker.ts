@@ -125,10 +125,14 @@ async function handBack(
   const reminders = [expected.next(dependencies.clock.now()), paused?.until];
   for (const at of reminders) if (at !== undefined) await dependencies.remind(entity, at);
   const released = { rate: rate.left, ...(paused === undefined ? {} : { pause: paused }) };
-  const isLast = ending !== 'idle';
+  const isLast = ending !== 'idle' && ending !== 'stopped';
   let ended = await lease.release(released);
   if (ended === 'woken' && isLast) ended = await lease.release(released);
-  if (ended === 'woken') return false;
+  if (ended === 'woken') {
+    // The consumer may have been enabled again, which this process need not know yet.
+    dependencies.entities.forget(of.entityKey);
+    return false;
+  }
   if (ending === 'over') await dependencies.startAnother(of);
   if (tenure.tasks > 0 && ending === 'over') {
     await tenure.untilDone(Number.POSITIVE_INFINITY);
