@@ -5,7 +5,7 @@ import { pause } from '../domain/scheduler.ts';
 import type { Batch, Refusal, Reply } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
-import { lockMsOf, pathOfConsumer, type Tenure } from './tenure.ts';
+import { pathOfConsumer, type Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What became of a batch. */
@@ -47,8 +47,7 @@ export async function callTarget(
   const now = dependencies.clock.now();
   const isSettled = await settleAll(dependencies, tenure, batch, settlements);
   if (batch.sessionId === undefined && delays !== undefined) {
-    tenure.expected.add(now + delays.leastMs);
-    tenure.expected.add(now + delays.mostMs);
+    await expectAgain(dependencies, tenure, batch, { now, delays });
   }
   if (reply.kind === 'unavailable') return { kind: 'untried' };
   const kind = isSettled ? 'called' : 'unsettled';
@@ -107,6 +106,24 @@ async function refuse(
     return { lockToken, action: deadLettered(batch, reason, description) };
   });
   await settleAll(dependencies, tenure, batch, settlements);
+  if (batch.consumer.subQueue !== 'main') {
+    tenure.expect(dependencies.clock.now() + PUSH.deadLetterRetryMs);
+  }
+}
+
+/** Notes when messages come again; in the database too, if the worker may have ended by then. */
+async function expectAgain(
+  { remind, settings, reportFault }: WorkerDependencies,
+  tenure: Tenure,
+  { entity }: Batch,
+  { now, delays }: { readonly now: number; readonly delays: readonly number[] },
+): Promise<void> {
+  for (const delayMs of delays) {
+    tenure.expect(now + delayMs);
+    if (delayMs <= settings.waitMsMax) continue;
+    // The worker notes it once more when it ends.
+    await remind(entity, now + delayMs).catch(reportFault);
+  }
 }
 
 /** Gives messages back for which no target was called. */
@@ -123,7 +140,7 @@ export async function giveBack(
  * consumer's state says so. Returns whether all were settled.
  */
 async function settleAll(
-  { broker, scheduler, clock }: WorkerDependencies,
+  { broker, scheduler }: WorkerDependencies,
   tenure: Tenure,
   batch: Batch,
   settlements: readonly Settlement[],
@@ -145,7 +162,7 @@ async function settleAll(
   }
   if (error === undefined) return true;
   tenure.failed(`Messages could not be settled: ${textOf(error)}`);
-  tenure.expected.add(clock.now() + lockMsOf(batch.entity));
+  tenure.expectLockEnds(batch);
   return false;
 }
 

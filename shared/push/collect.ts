@@ -58,7 +58,8 @@ export async function collect(
       batch.push(...more);
     }
   } catch (error) {
-    // What is locked is pushed.
+    // What is locked is pushed; there may be more of which no answer told.
+    tenure.expectLockEnds(current);
     reportFault(error);
   }
   return batch;

@@ -54,6 +54,10 @@ async function pushBatch(
   const call = async (batch: Batch) => {
     try {
       await callTarget(dependencies, tenure, batch);
+    } catch (error) {
+      // They stay locked.
+      tenure.expectLockEnds(batch);
+      throw error;
     } finally {
       locks.drop(batch.messages);
       tenure.freeSlot();

@@ -90,7 +90,7 @@ class SessionWork {
       await this.#giveBack(parts.slice(i + 1));
       // A message that is still locked would be overtaken; with the session it is given back.
       if (called.kind !== 'called' || called.delays === undefined) return false;
-      return await this.#waitFor(called.delays.mostMs);
+      return await this.#waitFor(Math.max(...called.delays));
     }
     return messages.length > 0 && (await this.#nextSlot());
   }
@@ -109,7 +109,7 @@ class SessionWork {
     if (tenure.waitingSessions >= PUSH.waitingSessionsMax) {
       // Its lock ends by itself, and nobody gets the session before.
       this.#kept.isLost = true;
-      tenure.expected.add(tenure.clock.now() + lockMsOf(this.#current.entity));
+      tenure.expectLockEnds(this.#current);
       return false;
     }
     tenure.waitingSessions++;

@@ -217,6 +217,16 @@ export class Tenure {
     return next === undefined || next - now > this.#dependencies.settings.waitMsMax;
   }
 
+  /** Notes that messages become available again at an instant. */
+  expect(instant: number): void {
+    this.expected.add(instant, this.clock.now());
+  }
+
+  /** Notes that locks end for which nothing more can be done: messages that may be locked have a whole one. */
+  expectLockEnds({ entity }: Pick<Current, 'entity'>, from = this.clock.now()): void {
+    this.expect(from + lockMsOf(entity));
+  }
+
   /** Runs a task that works on messages. It never throws. */
   start(messages: readonly LockedMessage[], task: () => Promise<void>): void {
     const bytes = bytesOf(messages);

@@ -102,7 +102,7 @@ for (const requiresSession of [false, true]) {
       await scene.create({ 'main/c': {} }, { lockMs: 300_000, requiresSession });
       await scene.send(['m'], requiresSession ? 's' : undefined);
       await scene.pause(5000);
-      scene.processes[0]?.crash();
+      scene.processes.at(-1)?.crash();
       await scene.pause(20 * MINUTE);
       const [first = 0, second = Infinity] = scene.timesOf('m');
       fewerThan(second - first, 300_000 + 30_000 + 75_000, 'It came again after');
