@@ -49,7 +49,10 @@ export async function callTarget(
   if (batch.sessionId === undefined && delays !== undefined) {
     await expectAgain(dependencies, tenure, batch, { now, delays });
   }
-  if (reply.kind === 'unavailable') return { kind: 'untried' };
+  if (reply.kind === 'unavailable') {
+    await wakeOthers(dependencies, tenure, batch);
+    return { kind: 'untried' };
+  }
   const kind = isSettled ? 'called' : 'unsettled';
   return { kind, ...(delays === undefined ? {} : { delays }) };
 }
@@ -133,6 +136,16 @@ export async function giveBack(
   batch: Batch,
 ): Promise<void> {
   await settleAll(dependencies, tenure, batch, untried(batch.messages));
+  await wakeOthers(dependencies, tenure, batch);
+}
+
+/** Lets other consumers of the queue push what was given back. */
+async function wakeOthers(
+  dependencies: WorkerDependencies,
+  { of }: Tenure,
+  { entity }: Batch,
+): Promise<void> {
+  await dependencies.wakeOthers(entity, of).catch(dependencies.reportFault);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ConsumerReference, Targets } from '../../push/ports.ts';
 import type { WorkerDependencies, WorkerSettings } from '../../push/worker-dependencies.ts';
 import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
 import type { ComposedDependencies } from '../compose-dependencies.ts';
+import { wakeOthers } from './stored-wakes.ts';
 
 /** What a worker needs that depends on where it runs. */
 export interface WorkerParts {
@@ -29,6 +30,8 @@ export function composeWorker(
     ages,
     scheduler,
     random,
+    wakeOthers: (entity, of) =>
+      wakeOthers({ documents, namespace, clock }, entity, of, parts.startAnother),
     remind: (entity, at) => dueWork.add(logOf(entity, 'main', 0), at),
   };
 }
