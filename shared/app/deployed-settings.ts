@@ -12,11 +12,11 @@ import { allowedTargets } from './allowed-targets.ts';
 import { boundedClient, SOCKETS_MAX } from './bounded-client.ts';
 import { LEASE_MS } from './leases.ts';
 import type { WakingStores } from './namespace-settings.ts';
+import { START_NONE, storedWakes } from './push/stored-wakes.ts';
 import { realRandom } from './real-random.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readPushTargets, readTableNames } from './settings.ts';
-import { START_NONE, storedWakes } from './push/stored-wakes.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);

@@ -5,7 +5,7 @@ import { pause } from '../domain/scheduler.ts';
 import type { Batch, Refusal, Reply } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
-import { lockMsOf, pathOfConsumer, type Tenure } from './tenure.ts';
+import { pathOfConsumer, type Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What became of a batch. */
@@ -26,10 +26,13 @@ export interface Called {
 export async function callTarget(
   dependencies: WorkerDependencies,
   tenure: Tenure,
-  batch: Batch,
+  collected: Batch,
 ): Promise<Called> {
-  const { consumer } = batch;
+  // The consumer may have changed while its messages were collected, or waited for a slot.
+  const { consumer } = (await tenure.current()) ?? { consumer: undefined };
+  const batch = { ...collected, consumer: consumer ?? collected.consumer };
   const isAllowed =
+    consumer?.enabled === true &&
     tenure.pause === undefined &&
     tenure.ending(consumer.timeoutMs) === undefined &&
     (await tenure.lease.allowCalls(consumer));
@@ -44,10 +47,12 @@ export async function callTarget(
   const now = dependencies.clock.now();
   const isSettled = await settleAll(dependencies, tenure, batch, settlements);
   if (batch.sessionId === undefined && delays !== undefined) {
-    tenure.expected.add(now + delays.leastMs);
-    tenure.expected.add(now + delays.mostMs);
+    await expectAgain(dependencies, tenure, batch, { now, delays });
   }
-  if (reply.kind === 'unavailable') return { kind: 'untried' };
+  if (reply.kind === 'unavailable') {
+    await wakeOthers(dependencies, tenure, batch);
+    return { kind: 'untried' };
+  }
   const kind = isSettled ? 'called' : 'unsettled';
   return { kind, ...(delays === undefined ? {} : { delays }) };
 }
@@ -104,6 +109,24 @@ async function refuse(
     return { lockToken, action: deadLettered(batch, reason, description) };
   });
   await settleAll(dependencies, tenure, batch, settlements);
+  if (batch.consumer.subQueue !== 'main') {
+    tenure.expect(dependencies.clock.now() + PUSH.deadLetterRetryMs);
+  }
+}
+
+/** Notes when messages come again; in the database too, if the worker may have ended by then. */
+async function expectAgain(
+  { remind, settings, reportFault }: WorkerDependencies,
+  tenure: Tenure,
+  { entity }: Batch,
+  { now, delays }: { readonly now: number; readonly delays: readonly number[] },
+): Promise<void> {
+  for (const delayMs of delays) {
+    tenure.expect(now + delayMs);
+    if (delayMs <= settings.waitMsMax) continue;
+    // The worker notes it once more when it ends.
+    await remind(entity, now + delayMs).catch(reportFault);
+  }
 }
 
 /** Gives messages back for which no target was called. */
@@ -113,6 +136,16 @@ export async function giveBack(
   batch: Batch,
 ): Promise<void> {
   await settleAll(dependencies, tenure, batch, untried(batch.messages));
+  await wakeOthers(dependencies, tenure, batch);
+}
+
+/** Lets other consumers of the queue push what was given back. */
+async function wakeOthers(
+  dependencies: WorkerDependencies,
+  { of }: Tenure,
+  { entity }: Batch,
+): Promise<void> {
+  await dependencies.wakeOthers(entity, of).catch(dependencies.reportFault);
 }
 
 /**
@@ -120,7 +153,7 @@ export async function giveBack(
  * consumer's state says so. Returns whether all were settled.
  */
 async function settleAll(
-  { broker, scheduler, clock }: WorkerDependencies,
+  { broker, scheduler }: WorkerDependencies,
   tenure: Tenure,
   batch: Batch,
   settlements: readonly Settlement[],
@@ -142,7 +175,7 @@ async function settleAll(
   }
   if (error === undefined) return true;
   tenure.failed(`Messages could not be settled: ${textOf(error)}`);
-  tenure.expected.add(clock.now() + lockMsOf(batch.entity));
+  tenure.expectLockEnds(batch);
   return false;
 }
 

@@ -25,7 +25,7 @@ export async function collect(
 ): Promise<readonly LockedMessage[]> {
   const { broker, scheduler, settings, reportFault } = dependencies;
   const { path, consumer } = current;
-  const { maxBatch, maxPerSecond } = consumer;
+  const { maxBatch, batchWindowMs, maxPerSecond, timeoutMs } = consumer;
   const receive = async (wanted: number, ms: number, signal: AbortSignal) => {
     const most = await takeRate(tenure, wanted, maxPerSecond);
     if (most === 0) return [];
@@ -47,7 +47,7 @@ export async function collect(
     return messages;
   };
   const batch = [...(await receive(maxBatch, waitMs, look))];
-  const until = scheduler.now() + consumer.batchWindowMs;
+  const until = scheduler.now() + Math.min(batchWindowMs, tenure.collectMs(timeoutMs));
   try {
     for (;;) {
       const left = until - scheduler.now();
@@ -58,7 +58,8 @@ export async function collect(
       batch.push(...more);
     }
   } catch (error) {
-    // What is locked is pushed.
+    // What is locked is pushed; there may be more of which no answer told.
+    tenure.expectLockEnds(current);
     reportFault(error);
   }
   return batch;

@@ -1,21 +1,32 @@
+import { MINUTE_MS, SECOND_MS } from '../domain/units.ts';
 import { PUSH } from './push-limits.ts';
 
-/** Instants, epoch ms, at which messages become available again. Keeps the earliest. */
+/** Instants, epoch ms, at which messages become available again, in steps that are coarser the later they are. */
 export class Expected {
-  #instants: number[] = [];
+  #instants = new Set<number>();
 
-  /** Notes that messages become available at an instant. */
-  add(instant: number): void {
-    if (this.#instants.includes(instant)) return;
-    this.#instants.push(instant);
-    this.#instants.sort((a, b) => a - b);
-    // The latest of too many is found when another one is due.
-    this.#instants.length = Math.min(this.#instants.length, PUSH.expectedMax);
+  /** Notes that messages become available at an instant; `now` = the time. */
+  add(instant: number, now: number): void {
+    const step = stepFor(instant - now);
+    // Those that are too many are found when another one is due.
+    if (this.#instants.size < PUSH.expectedMax)
+      this.#instants.add(Math.ceil(instant / step) * step);
   }
 
   /** The earliest instant after `now`; undefined = there is none. Forgets those before it. */
   next(now: number): number | undefined {
-    this.#instants = this.#instants.filter((instant) => instant > now);
-    return this.#instants[0];
+    return this.all(now)[0];
   }
+
+  /** All instants after `now`, in order. Forgets those before it. */
+  all(now: number): readonly number[] {
+    for (const instant of this.#instants) if (instant <= now) this.#instants.delete(instant);
+    return [...this.#instants].sort((a, b) => a - b);
+  }
+}
+
+/** Steps: so there are fewer than `PUSH.expectedMax` of them in the longest delay, 12 hours. */
+function stepFor(delayMs: number): number {
+  if (delayMs <= 10 * SECOND_MS) return 10;
+  return delayMs <= 5 * MINUTE_MS ? SECOND_MS : 10 * SECOND_MS;
 }

@@ -54,6 +54,10 @@ async function pushBatch(
   const call = async (batch: Batch) => {
     try {
       await callTarget(dependencies, tenure, batch);
+    } catch (error) {
+      // They stay locked.
+      tenure.expectLockEnds(batch);
+      throw error;
     } finally {
       locks.drop(batch.messages);
       tenure.freeSlot();
@@ -64,7 +68,7 @@ async function pushBatch(
     const all = await withoutRefused(dependencies, tenure, { entity, consumer, messages });
     for (const batch of divide(all)) {
       // The first call has the slot that was taken for the messages.
-      const isReady = hasSlot || typeof (await tenure.untilReady(true)) !== 'string';
+      const isReady = hasSlot || typeof (await tenure.untilNext({ isHeld: true })) !== 'string';
       hasSlot = false;
       if (isReady) calls.push(call(batch));
       else await giveBack(dependencies, tenure, batch);

@@ -7,6 +7,8 @@ export const PUSH = {
   renewMs: 10 * SECOND_MS,
   /** A worker calls nobody so shortly before its lease ends: the clocks of two machines differ. */
   leaseMarginMs: 5 * SECOND_MS,
+  /** A call begins so long before the last moment at which it may. */
+  lastCallMs: 1 * SECOND_MS,
   /** Tries to mark a consumer as woken, or to start, while its owners change. */
   wakeTriesMax: 5,
 
@@ -31,8 +33,11 @@ export const PUSH = {
   waitingSessionsMax: 100,
   /** Workers of one process at a time. */
   workersMax: 256,
-  /** Instants at which messages return that a worker remembers. */
-  expectedMax: 1000,
+  /** Instants at which messages return that a worker remembers, and how many of them it notes at a time. */
+  expectedMax: 10_000,
+  remindWidth: 8,
+  /** Others look so long after an instant at which messages return: the clocks of two machines differ. */
+  remindLateMs: 1 * SECOND_MS,
   /** Tries to settle a batch while the database is busy. */
   settleTriesMax: 6,
   settlePauseMs: 200,

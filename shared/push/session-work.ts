@@ -90,7 +90,7 @@ class SessionWork {
       await this.#giveBack(parts.slice(i + 1));
       // A message that is still locked would be overtaken; with the session it is given back.
       if (called.kind !== 'called' || called.delays === undefined) return false;
-      return await this.#waitFor(called.delays.mostMs);
+      return await this.#waitFor(Math.max(...called.delays));
     }
     return messages.length > 0 && (await this.#nextSlot());
   }
@@ -109,7 +109,7 @@ class SessionWork {
     if (tenure.waitingSessions >= PUSH.waitingSessionsMax) {
       // Its lock ends by itself, and nobody gets the session before.
       this.#kept.isLost = true;
-      tenure.expected.add(tenure.clock.now() + lockMsOf(this.#current.entity));
+      tenure.expectLockEnds(this.#current);
       return false;
     }
     tenure.waitingSessions++;
@@ -130,7 +130,7 @@ class SessionWork {
   /** Takes the slot for the next batch, if it has none. False = no call may begin any more. */
   async #nextSlot(): Promise<boolean> {
     this.#freeSlot();
-    const current = await this.#tenure.untilReady();
+    const current = await this.#tenure.untilNext({ isHeld: false });
     if (typeof current === 'string') return false;
     this.#current = current;
     this.#hasSlot = true;

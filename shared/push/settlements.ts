@@ -8,8 +8,8 @@ import { PUSH } from './push-limits.ts';
 /** How a batch is settled. */
 export interface SettledBatch {
   readonly settlements: readonly Settlement[];
-  /** The shortest and the longest time that messages that failed wait, ms. Absent = none failed. */
-  readonly delays?: { readonly leastMs: number; readonly mostMs: number };
+  /** How long messages wait that come again, ms. Absent = none does. */
+  readonly delays?: readonly number[];
 }
 
 /** Decides how the messages of a batch are settled after the reply of its target (docs/push.md). */
@@ -27,7 +27,9 @@ export function settlementsAfter(
     const failed: Failure['action'] | undefined =
       failures === undefined ? { kind: 'abandon' } : failures.get(message.sequenceNumber);
     if (failed?.kind !== 'abandon') {
-      return { lockToken: message.lockToken, action: settled(batch, failed) };
+      const action = settled(batch, failed);
+      if (action.kind === 'abandon') delays.push(action.delayMs ?? 0);
+      return { lockToken: message.lockToken, action };
     }
     const delayMs = failed.delayMs ?? retryDelay(batch, message);
     delays.push(delayMs);
@@ -37,13 +39,13 @@ export function settlementsAfter(
     return { lockToken: message.lockToken, action };
   });
   if (delays.length === 0) return { settlements };
-  return { settlements, delays: { leastMs: Math.min(...delays), mostMs: Math.max(...delays) } };
+  return { settlements, delays: [...new Set(delays)] };
 }
 
 function settled(
   batch: Batch,
   failed: Exclude<Failure['action'], { kind: 'abandon' }> | undefined,
-) {
+): SettlementAction {
   if (failed === undefined) return { kind: 'complete' } as const;
   if (failed.kind === 'defer') return failed;
   return deadLettered(batch, failed.reason, failed.description);

@@ -45,6 +45,8 @@ export class Tenure {
   #look = new AbortController();
   readonly #dependencies: WorkerDependencies;
   readonly #endsAt: number;
+  /** Tasks that wait for a slot; they get it before a look for more messages does. */
+  #waitingTasks = 0;
   #pause: { readonly until: number; readonly tries: number } | undefined;
 
   constructor(
@@ -129,18 +131,37 @@ export class Tenure {
     return left < timeoutMs + PUSH.leaseMarginMs ? 'over' : undefined;
   }
 
+  /** How long a task may collect messages before it must call, ms. */
+  collectMs(timeoutMs: number): number {
+    const left = this.#endsAt - this.#dependencies.scheduler.now();
+    return Math.max(0, left - timeoutMs - PUSH.leaseMarginMs - PUSH.lastCallMs);
+  }
+
+  /** Waits as `untilReady` for a task, before the next look. `isHeld` = its messages are locked already. */
+  async untilNext({ isHeld }: { readonly isHeld: boolean }): Promise<Current | Ending> {
+    this.#waitingTasks++;
+    try {
+      // A look that waits for messages gives its slot back.
+      const current = await this.current();
+      if (current && this.lease.free(current.consumer.maxConcurrency) <= 0) this.#endLook();
+      return await this.untilReady(isHeld ? 'batch' : 'session');
+    } finally {
+      this.#waitingTasks--;
+    }
+  }
+
   /**
-   * Waits until a call may begin, and takes its slot. `isHeld` = its messages are locked already. Returns why no call
-   * may begin any more. Throws what reading throws.
+   * Waits until a call may begin, and takes its slot. Returns why no call may begin any more. Throws what reading
+   * throws.
    */
-  async untilReady(isHeld = false): Promise<Current | Ending> {
+  async untilReady(asker: 'look' | 'session' | 'batch' = 'look'): Promise<Current | Ending> {
     for (;;) {
       const current = await this.current();
       if (current === undefined || !current.consumer.enabled) return 'stopped';
       const { consumer } = current;
       const ending = this.ending(consumer.timeoutMs);
       if (ending !== undefined) return ending;
-      const waitMs = this.#waitMs(consumer, isHeld);
+      const waitMs = this.#waitMs(consumer, asker);
       if (waitMs === 'paused') return 'paused';
       if (waitMs === 0) {
         this.lease.running++;
@@ -151,8 +172,13 @@ export class Tenure {
   }
 
   /** How long to wait before a call may begin, ms; 0 = it may. `paused` = too long to wait. */
-  #waitMs({ maxConcurrency, maxPerSecond }: Consumer, isHeld: boolean): number | 'paused' {
+  #waitMs(
+    { maxConcurrency, maxPerSecond }: Consumer,
+    asker: 'look' | 'session' | 'batch',
+  ): number | 'paused' {
     const { settings } = this.#dependencies;
+    const isHeld = asker === 'batch';
+    const before = asker === 'look' ? this.#waitingTasks : 0;
     const { pause } = this;
     if (pause !== undefined) {
       const left = pause.until - this.clock.now();
@@ -160,7 +186,7 @@ export class Tenure {
       if (isHeld || (left > settings.waitMsMax && this.tasks === 0)) return 'paused';
       return Math.min(left, PUSH.renewMs);
     }
-    if (this.lease.free(maxConcurrency) <= 0) {
+    if (this.lease.free(maxConcurrency) <= before) {
       return Math.min(this.lease.earlierEndMs, PUSH.renewMs);
     }
     if (isHeld) return 0;
@@ -190,6 +216,16 @@ export class Tenure {
     const now = this.clock.now();
     const next = this.expected.next(now);
     return next === undefined || next - now > this.#dependencies.settings.waitMsMax;
+  }
+
+  /** Notes that messages become available again at an instant. */
+  expect(instant: number): void {
+    this.expected.add(instant, this.clock.now());
+  }
+
+  /** Notes that locks end for which nothing more can be done: messages that may be locked have a whole one. */
+  expectLockEnds({ entity }: Pick<Current, 'entity'>, from = this.clock.now()): void {
+    this.expect(from + lockMsOf(entity));
   }
 
   /** Runs a task that works on messages. It never throws. */

@@ -13,7 +13,7 @@ export interface WorkerDependencies extends LeaseDependencies {
     Broker,
     'receive' | 'settle' | 'renewLocks' | 'acceptSession' | 'renewSession' | 'releaseSession'
   >;
-  readonly entities: Pick<EntityStore, 'find' | 'read'>;
+  readonly entities: Pick<EntityStore, 'find' | 'read' | 'forget'>;
   readonly targets: Targets;
   readonly random: RandomSource;
   /**
@@ -23,6 +23,11 @@ export interface WorkerDependencies extends LeaseDependencies {
   readonly forgetHints: (entity: Entity, subQueue: SubQueue) => void;
   /** Lets the consumers of an entity be woken at an instant, epoch ms, or a little later. */
   readonly remind: (entity: Entity, at: number) => Promise<void>;
+  /**
+   * Wakes the other consumers of a consumer's queue: they may push what this one gives back. A read unit each, and none
+   * where there are none. Throws ServiceBusy, ServiceTimeout.
+   */
+  readonly wakeOthers: (entity: Entity, of: ConsumerReference) => Promise<void>;
   /** Starts another worker for a consumer, which goes on where this one ends. */
   readonly startAnother: (of: ConsumerReference) => Promise<void>;
   readonly settings: WorkerSettings;

@@ -1,5 +1,6 @@
 import { isTransient } from '../domain/broker-error.ts';
 import { pause } from '../domain/scheduler.ts';
+import { inParallel } from '../domain/turns/in-parallel.ts';
 import { ConsumerLease } from './lease.ts';
 import { pushMessages } from './plain-work.ts';
 import type { ConsumerReference, ConsumerState, RateLeft } from './ports.ts';
@@ -40,6 +41,8 @@ export async function runWorker(
     const rate = rateLeft(seen, current, dependencies.clock.now());
     const tenure = new Tenure(dependencies, of, lease, { time, rate });
     tenure.continuePause(seen.pause);
+    // The worker before has ended without a word, and may have left messages locked.
+    if (seen.lease !== undefined) tenure.expectLockEnds(current, seen.lease.until);
     return await work(dependencies, tenure, current);
   }
   return 'held';
@@ -104,6 +107,8 @@ async function pushUntilEnd(
         tenure.continuePause({ until: dependencies.clock.now() + PUSH.faultMs, tries: 0 });
         return 'paused';
       }
+      // Messages may be locked of which no answer told.
+      tenure.expectLockEnds({ entity });
       await pause(dependencies.scheduler, PUSH.busyMs);
     }
   }
@@ -122,13 +127,20 @@ async function handBack(
     return true;
   }
   const paused = tenure.pause;
-  const reminders = [expected.next(dependencies.clock.now()), paused?.until];
-  for (const at of reminders) if (at !== undefined) await dependencies.remind(entity, at);
+  const instants = expected.all(dependencies.clock.now());
+  const reminders = [...instants, ...(paused === undefined ? [] : [paused.until])];
+  await inParallel(reminders, PUSH.remindWidth, (at) =>
+    dependencies.remind(entity, at + PUSH.remindLateMs),
+  );
   const released = { rate: rate.left, ...(paused === undefined ? {} : { pause: paused }) };
-  const isLast = ending !== 'idle';
+  const isLast = ending !== 'idle' && ending !== 'stopped';
   let ended = await lease.release(released);
   if (ended === 'woken' && isLast) ended = await lease.release(released);
-  if (ended === 'woken') return false;
+  if (ended === 'woken') {
+    // The consumer may have been enabled again, which this process need not know yet.
+    dependencies.entities.forget(of.entityKey);
+    return false;
+  }
   if (ending === 'over') await dependencies.startAnother(of);
   if (tenure.tasks > 0 && ending === 'over') {
     await tenure.untilDone(Number.POSITIVE_INFINITY);

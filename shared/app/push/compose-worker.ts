@@ -5,6 +5,7 @@ import type { WorkerDependencies, WorkerSettings } from '../../push/worker-depen
 import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
 import { logName } from '../../storage/schema/message-keys.ts';
 import type { ComposedDependencies } from '../compose-dependencies.ts';
+import { wakeOthers } from './stored-wakes.ts';
 
 /** What a worker needs that depends on where it runs. */
 export interface WorkerParts {
@@ -36,6 +37,8 @@ export function composeWorker(
         context.scanHints.invalidate(logName(logOf(entity, subQueue, partition)));
       }
     },
+    wakeOthers: (entity, of) =>
+      wakeOthers({ documents, namespace, clock }, entity, of, parts.startAnother),
     remind: (entity, at) => dueWork.add(logOf(entity, 'main', 0), at),
   };
 }

@@ -91,6 +91,22 @@ export async function wakeForItems(
   }
 }
 
+/** Wakes the enabled consumers of a consumer's queue, except for itself. Throws ServiceBusy, ServiceTimeout. */
+export async function wakeOthers(
+  stores: StateStores,
+  entity: Entity,
+  of: ConsumerReference,
+  start: StartWorker,
+): Promise<void> {
+  const subQueue = parseConsumerKey(of.consumer)?.subQueue;
+  for (const other of enabledConsumers(entity)) {
+    if (other.consumer === of.consumer) continue;
+    if (parseConsumerKey(other.consumer)?.subQueue === subQueue) {
+      await wakeOne(stores, start, other);
+    }
+  }
+}
+
 async function wakeOne(
   { documents, namespace, clock }: StateStores,
   start: StartWorker,

@@ -30,8 +30,9 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
     scheduler: realScheduler,
     random: realRandom,
     reportFault: (error) => assert.fail(String(error)),
-    entities: { find: async () => found, read: async () => found },
+    entities: { find: async () => found, read: async () => found, forget: () => {} },
     forgetHints: () => {},
+    wakeOthers: async () => {},
     remind: async (_, at) => {
       reminders.push(at);
     },
@@ -110,7 +111,8 @@ test('a target that cannot be called pauses the consumer, and no delivery counts
   assert.equal(await run(), 'paused');
   const until = clock.now() + 5000;
   assert.deepEqual(pause, { until, tries: 1 });
-  assert.deepEqual(reminders, [until]);
+  // A little later, since the clock of whoever looks then may be behind.
+  assert.deepEqual(reminders, [until + 1000]);
   assert.deepEqual(
     settled.map(({ action }) => action),
     THREE.map(() => ({ kind: 'abandon', isUncounted: true })),
@@ -126,7 +128,8 @@ test('a call that fails delays each message, longer with each delivery, and the 
     settled.map(({ action }) => action),
     [1000, 2000, 4000].map((delayMs) => ({ kind: 'abandon', delayMs })),
   );
-  assert.deepEqual(reminders, [clock.now() + 1000]);
+  const last = reminders.slice(-3).map((at) => at - clock.now());
+  assert.deepEqual(last, [2000, 3000, 5000]);
 });
 
 test('messages that have failed often are pushed alone', async () => {

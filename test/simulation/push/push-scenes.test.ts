@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Reply } from '../../../shared/push/ports.ts';
+import { DONE, FAILED, MISSING, Scene } from './push-scene.ts';
+
+/** Single situations of push, in virtual time: who is called when. */
+
+const MINUTE = 60_000;
+
+function fewerThan(actual: number | undefined, most: number, what: string): void {
+  assert.ok(actual !== undefined && actual <= most, `${what} ${actual} ms, at most ${most}`);
+}
+
+test('a message that was in a batch with one that fails is not held up, with one call at a time', async () => {
+  const scene = new Scene((_, ids) => ({ ms: 100, reply: ids.includes('bad') ? FAILED : DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { maxConcurrency: 1 } });
+    await scene.send(['bad']);
+    // Three failures, after which it is delivered alone; its next delivery is 4 s later.
+    while (scene.timesOf('bad').length < 3) await scene.pause(500);
+    await scene.put('main/c', { enabled: false });
+    await scene.pause(20_000);
+    await scene.send(['good']);
+    await scene.put('main/c', { enabled: true });
+    const since = scene.now;
+    await scene.pause(5 * MINUTE);
+    fewerThan((scene.timesOf('good')[0] ?? Infinity) - since, 5_000, 'The good message waited');
+  });
+});
+
+test('a session whose message fails goes on after its delay, with one call at a time', async () => {
+  let tries = 0;
+  const scene = new Scene(() => ({ ms: 100, reply: tries++ === 0 ? FAILED : DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { maxConcurrency: 1 } }, { requiresSession: true });
+    await scene.send(['m'], 's');
+    await scene.pause(5 * MINUTE);
+    const [first = 0, second = Infinity] = scene.timesOf('m');
+    fewerThan(second - first, 3000, 'The second delivery came after');
+  });
+});
+
+test('a consumer that is disabled and enabled during a call goes on', async () => {
+  const scene = new Scene((_, ids) => ({ ms: ids.includes('slow') ? 25_000 : 10, reply: DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': {} });
+    await scene.send(['slow']);
+    await scene.pause(1000);
+    await scene.put('main/c', { enabled: false });
+    await scene.pause(12_000);
+    await scene.send(['next']);
+    await scene.put('main/c', { enabled: true });
+    const since = scene.now;
+    await scene.pause(10 * MINUTE);
+    fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 70_000, 'The next message waited');
+  });
+});
+
+test('messages that failed with different delays all come again in time', async () => {
+  const failed = new Set<string>();
+  const scene = new Scene(({ messages }, ids) => {
+    const failures = messages.flatMap(({ message: { messageId }, sequenceNumber }) => {
+      if (failed.has(messageId)) return [];
+      failed.add(messageId);
+      const delayMs = Number(messageId) * MINUTE;
+      return [{ sequenceNumber, action: { kind: 'abandon', delayMs } as const }];
+    });
+    return { ms: ids.length, reply: { kind: 'answered', failures } };
+  });
+  await scene.play(async () => {
+    await scene.create({ 'main/c': {} });
+    await scene.send(['1', '5', '10']);
+    await scene.pause(30 * MINUTE);
+    for (const id of ['1', '5', '10']) {
+      const [first = 0, second = Infinity] = scene.timesOf(id);
+      fewerThan(second - first - Number(id) * MINUTE, 75_000, `Message ${id} was late by`);
+    }
+  });
+});
+
+test('a message of a dead-letter queue whose handler dead-letters it comes again after a minute', async () => {
+  const scene = new Scene(({ messages }) => {
+    const action = { kind: 'deadLetter' } as const;
+    const failures = messages.map(({ sequenceNumber }) => ({ sequenceNumber, action }));
+    return { ms: 10, reply: { kind: 'answered', failures } satisfies Reply };
+  });
+  await scene.play(async () => {
+    await scene.create({ 'deadLetter/c': {} });
+    await scene.send(['m']);
+    await scene.deadLetterAll();
+    await scene.pause(10 * MINUTE);
+    const [first = 0, second = Infinity] = scene.timesOf('m');
+    fewerThan(second - first, MINUTE + 75_000, 'It came again after');
+  });
+});
+
+for (const requiresSession of [false, true]) {
+  const what = requiresSession ? 'sessions' : 'messages';
+  test(`the ${what} of a worker that ended without a word come again when their locks end`, async () => {
+    const scene = new Scene(() => ({ ms: 10_000, reply: DONE }));
+    await scene.play(async () => {
+      await scene.create({ 'main/c': {} }, { lockMs: 300_000, requiresSession });
+      await scene.send(['m'], requiresSession ? 's' : undefined);
+      await scene.pause(5000);
+      scene.processes.at(-1)?.crash();
+      await scene.pause(20 * MINUTE);
+      const [first = 0, second = Infinity] = scene.timesOf('m');
+      fewerThan(second - first, 300_000 + 30_000 + 75_000, 'It came again after');
+    });
+  });
+}
+
+test('what a consumer without a target gives back is pushed by another one', async () => {
+  const scene = new Scene(({ consumer }) =>
+    consumer.name === 'a' ? { ms: 3000, reply: MISSING } : { ms: 10, reply: DONE },
+  );
+  await scene.play(async () => {
+    await scene.create({ 'main/a': {}, 'main/b': {} });
+    await scene.send(['m']);
+    const since = scene.now;
+    await scene.pause(20 * MINUTE);
+    assert.equal(scene.calls[0]?.consumer, 'a');
+    const done = scene.calls.find(({ consumer }) => consumer === 'b')?.at ?? Infinity;
+    fewerThan(done - since, 5000, 'The healthy one got it after');
+  });
+});
+
+test('a batch window ends in time for the worker', async () => {
+  const scene = new Scene(() => ({ ms: 10, reply: DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { batchWindowMs: 300_000, timeoutMs: 1000 } });
+    await scene.send(['m']);
+    await scene.pause(20 * MINUTE);
+    assert.equal(scene.killed, 0);
+    assert.equal(scene.timesOf('m').length, 1);
+  });
+});
+
+test('a consumer that is disabled during its batch window calls nobody', async () => {
+  const scene = new Scene(() => ({ ms: 10, reply: DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { batchWindowMs: 30_000 } });
+    await scene.send(['m']);
+    await scene.pause(2000);
+    await scene.put('main/c', { enabled: false });
+    await scene.pause(5 * MINUTE);
+    assert.deepEqual(scene.calls, []);
+  });
+});
