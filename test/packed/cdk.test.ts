@@ -28,7 +28,7 @@ const AMQP = {
 };
 /** Stacks by the name of their output folder: the properties of the broker. */
 const STACKS = {
-  standard: { tier: 'Standard' },
+  standard: { tier: 'Standard', push: true },
   iam: { access: 'iam', accessLogs: true },
   url: { access: 'iam', endpoint: 'functionUrl' },
   amqp: { amqp: { ...AMQP, hostedZoneId: 'Z0123456789ABC', limits: {} }, keepData: false },
