@@ -1,3 +1,4 @@
+import type { Timer } from '../domain/scheduler.ts';
 import type { ConsumerReference } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { runWorker } from './worker.ts';
@@ -9,6 +10,8 @@ export class Dispatcher {
   /** By consumer: whether it was woken again since its worker began. */
   readonly #running = new Map<string, { isWoken: boolean }>();
   readonly #waiting = new Map<string, ConsumerReference>();
+  /** By consumer: when it is looked at again. */
+  readonly #again = new Map<string, Timer>();
   readonly #closing = new AbortController();
   readonly #ends = new Set<Promise<void>>();
 
@@ -30,6 +33,8 @@ export class Dispatcher {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#waiting.clear();
+    for (const timer of this.#again.values()) timer.cancel();
+    this.#again.clear();
     await Promise.all(this.#ends);
   }
 
@@ -37,7 +42,10 @@ export class Dispatcher {
     const running = { isWoken: false };
     this.#running.set(name, running);
     const end = this.#run(of)
-      .catch((error: unknown) => this.#dependencies.reportFault(error))
+      .catch((error: unknown) => {
+        this.#dependencies.reportFault(error);
+        this.#wakeAfter(of, PUSH.busyMs);
+      })
       .then(() => {
         this.#running.delete(name);
         this.#ends.delete(end);
@@ -56,8 +64,19 @@ export class Dispatcher {
     const end = await runWorker({ ...this.#dependencies, startAnother }, of, time);
     // The process that owns the consumer may have ended without a word; then its lease ends by itself.
     if (end === 'held' || end === 'lost' || end === 'failed') {
-      this.#dependencies.scheduler.after(PUSH.leaseMs, () => this.wake(of));
+      this.#wakeAfter(of, PUSH.leaseMs);
     }
+  }
+
+  #wakeAfter(of: ConsumerReference, ms: number): void {
+    if (this.#closing.signal.aborted) return;
+    const name = nameOf(of);
+    this.#again.get(name)?.cancel();
+    const timer = this.#dependencies.scheduler.after(ms, () => {
+      this.#again.delete(name);
+      this.wake(of);
+    });
+    this.#again.set(name, timer);
   }
 }
 

@@ -249,11 +249,12 @@ export class Tenure {
     this.#forgetClock?.();
   }
 
-  /** Resolves when no task is left, or after `ms`. */
-  async untilDone(ms: number): Promise<void> {
-    const { scheduler } = this.#dependencies;
-    const until = scheduler.now() + ms;
+  /** Resolves when no task is left, or a moment after the process began to close. */
+  async untilDone(): Promise<void> {
+    const { scheduler, settings } = this.#dependencies;
+    let until = Number.POSITIVE_INFINITY;
     while (this.tasks > 0 && scheduler.now() < until) {
+      if (this.signal.aborted) until = Math.min(until, scheduler.now() + settings.graceMs);
       await this.changes.next(until - scheduler.now());
     }
   }

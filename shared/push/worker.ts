@@ -73,8 +73,7 @@ async function work(
     for (;;) {
       const ending = await pushUntilEnd(dependencies, tenure, current);
       // Calls under way go on while another worker takes over; otherwise they may bring new work.
-      if (ending === 'closed') await tenure.untilDone(dependencies.settings.graceMs);
-      else if (ending !== 'over') await tenure.untilDone(Number.POSITIVE_INFINITY);
+      if (ending !== 'over') await tenure.untilDone();
       if (await handBack(dependencies, tenure, current, ending)) return ending;
     }
   } catch (error) {
@@ -123,7 +122,7 @@ async function handBack(
 ): Promise<boolean> {
   const { lease, of, expected, rate } = tenure;
   if (ending === 'lost' || lease.isLost) {
-    await tenure.untilDone(Number.POSITIVE_INFINITY);
+    await tenure.untilDone();
     return true;
   }
   const paused = tenure.pause;
@@ -143,7 +142,7 @@ async function handBack(
   }
   if (ending === 'over') await dependencies.startAnother(of);
   if (tenure.tasks > 0 && ending === 'over') {
-    await tenure.untilDone(Number.POSITIVE_INFINITY);
+    await tenure.untilDone();
     await lease.callsEnded();
   }
   return true;
