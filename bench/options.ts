@@ -32,6 +32,8 @@ of filters a second, and writes them to bench/RESULTS.md.
                   and nothing else; the other sections are left as they are
   --declare       how fast a stack of 300 entities is created and deleted, and what that costs, and
                   nothing else; the other sections are left as they are
+  --push          what messages cost that are pushed to functions, and how fast they arrive, and
+                  nothing else; the other sections are left as they are
   --install       what an install of the package takes, and how fast a namespace starts from it,
                   and nothing else; the other sections are left as they are
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
@@ -69,6 +71,7 @@ export function parseOptions() {
       costs: { type: 'boolean', default: false },
       management: { type: 'boolean', default: false },
       declare: { type: 'boolean', default: false },
+      push: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       simulate: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },

@@ -12,6 +12,7 @@ const SEPARATE_SECTIONS = [
   '## What management costs',
   '## How fast stacks declare entities',
   '## What an install takes',
+  '## What pushed messages cost',
 ];
 
 /** Replaces all results except the sections that separate runs measure. */

@@ -17,6 +17,8 @@ import { INSTALL_TITLE, printInstall } from './install/report.ts';
 import { measureManagement } from './management/measure.ts';
 import { MANAGEMENT_TITLE, printManagement } from './management/report.ts';
 import type { BenchOptions } from './options.ts';
+import { measurePush } from './push/measure.ts';
+import { PUSH_TITLE, printPush } from './push/report.ts';
 import type { ServerOptions } from './server-process.ts';
 
 const QUICK_COMPETING = { messages: 200, processes: [1, 2] } as const;
@@ -34,6 +36,7 @@ export function sectionOf(
   if (options.declare) {
     return [DECLARE_TITLE, async () => printDeclarations(await measureDeclarations(engine, quick))];
   }
+  if (options.push) return [PUSH_TITLE, async () => printPush(await measurePush(engine, quick))];
   if (options.connect) {
     return [CONNECT_TITLE, async () => printConnect(await measureConnect(engine, quick))];
   }

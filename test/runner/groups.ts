@@ -37,6 +37,8 @@ const FOLDERS: readonly Folder[] = [
   { prefix: 'test/spec/', filesPerProcess: 14, engine: 'judge' },
   { prefix: 'test/hostile/', filesPerProcess: 8, engine: 'quick' },
   { prefix: 'test/model/', filesPerProcess: 4, engine: 'quick' },
+  // Streams as the reference engine has them.
+  { prefix: 'test/processes/push/', filesPerProcess: 2, engine: 'judge' },
   { prefix: 'test/processes/', filesPerProcess: 1, engine: 'quick' },
   { prefix: 'test/interop/', filesPerProcess: 6, engine: 'quick' },
   { prefix: 'test/cdk/', filesPerProcess: 10, engine: 'quick' },
