@@ -44,8 +44,9 @@ export async function callTarget(
   tenure.replied(reply);
   if (reply.kind === 'tooLarge') return await callInParts(dependencies, tenure, batch, reply);
   const { settlements, delays } = settlementsAfter(batch, reply);
-  const now = dependencies.clock.now();
   const isSettled = await settleAll(dependencies, tenure, batch, settlements);
+  // Not before the settlement, which may take some time: the delays begin with it.
+  const now = dependencies.clock.now();
   if (batch.sessionId === undefined && delays !== undefined) {
     await expectAgain(dependencies, tenure, batch, { now, delays });
   }

@@ -32,7 +32,7 @@ export function settlementsAfter(
       return { lockToken: message.lockToken, action };
     }
     const delayMs = failed.delayMs ?? retryDelay(batch, message);
-    delays.push(delayMs);
+    if (!isLast(batch, message)) delays.push(delayMs);
     // In a session, the session waits: its messages are delivered in order.
     const isLater = batch.sessionId === undefined && delayMs > 0;
     const action = { kind: 'abandon', ...(isLater ? { delayMs } : {}) } as const;
@@ -49,6 +49,13 @@ function settled(
   if (failed === undefined) return { kind: 'complete' } as const;
   if (failed.kind === 'defer') return failed;
   return deadLettered(batch, failed.reason, failed.description);
+}
+
+/** Whether a message that fails is dead-lettered, since its deliveries are used up. */
+function isLast({ entity, consumer }: Batch, { failedDeliveries }: LockedMessage): boolean {
+  const { description } = entity;
+  if (description.kind === 'topic' || consumer.subQueue !== 'main') return false;
+  return failedDeliveries + 1 >= description.maxDeliveryCount;
 }
 
 /** Dead-letters a message. In a dead-letter queue, where that cannot be done, the message waits. */

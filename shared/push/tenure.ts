@@ -71,7 +71,10 @@ export class Tenure {
     return this.#dependencies.clock;
   }
 
-  /** Begins a look for messages of a consumer. Its signal ends the wait when the worker closes, or nothing is under way any more. */
+  /**
+   * Begins a look for messages of a consumer. Its signal ends the wait when the worker closes, or nothing is under way
+   * any more.
+   */
   beginLook({ entity, consumer }: Current): AbortSignal {
     if (this.tasks === 0) this.#dependencies.forgetHints(entity, consumer.subQueue);
     this.#look = new AbortController();

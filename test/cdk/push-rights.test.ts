@@ -5,11 +5,11 @@ import {
   type ComposedDependencies,
   composeDependencies,
 } from '../../shared/app/compose-dependencies.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { composeStates } from '../../shared/app/push/compose-states.ts';
 import { composeWorker } from '../../shared/app/push/compose-worker.ts';
-import { LEASE_MS } from '../../shared/app/leases.ts';
-import { realRandom } from '../../shared/app/real-random.ts';
 import { wakeForItems } from '../../shared/app/push/stored-wakes.ts';
+import { realRandom } from '../../shared/app/real-random.ts';
 import { logOf } from '../../shared/domain/blocks/log.ts';
 import type { Batch, ConsumerReference, Failure } from '../../shared/push/ports.ts';
 import { runWorker } from '../../shared/push/worker.ts';

@@ -44,7 +44,7 @@ const STEP_MS = 1000;
 /** Clocks of two machines differ by less than this, ms. */
 const CLOCK_SKEW_MS = 1000;
 
-/** The key of a session that waits from now on. It is a little early, so that a process whose clock is behind finds it. */
+/** The key of a session that waits from now on. It is early, so that a process whose clock is behind finds it. */
 function waitingKey(session: Log, now: number): ItemKey {
   const instant = Math.floor((now - CLOCK_SKEW_MS) / STEP_MS) * STEP_MS;
   return { pk: readyCollection(session), sk: readySortKey(instant, session, '') };

@@ -1,7 +1,31 @@
-import { NO_FAULTS } from '../machines/network.ts';
+import { type NetworkFaults, NO_FAULTS } from '../machines/network.ts';
 import { Random } from '../machines/random.ts';
-import type { PushPlan } from './push-run.ts';
-import { CALM } from './push-target.ts';
+import { CALM, type TargetMood } from './push-target.ts';
+
+/** What a run does; the same plan gives the same run. */
+export interface PushPlan {
+  readonly seed: string;
+  readonly sessions: number;
+  readonly partitioned: boolean;
+  readonly messages: number;
+  /** The share of messages that no call succeeds with. */
+  readonly poison: number;
+  readonly maxBatch: number;
+  readonly maxConcurrency: number;
+  readonly batchWindowMs: number;
+  readonly timeoutMs: number;
+  readonly lockMs: number;
+  readonly mood: TargetMood;
+  readonly network: NetworkFaults;
+  /** The chances of a record of the stream. */
+  readonly stream: { readonly lost: number; readonly doubled: number; readonly msMax: number };
+  /** How often a worker is killed or frozen, times a minute. */
+  readonly faultsPerMinute: number;
+  /** Whether another receiver takes messages, and leaves them. */
+  readonly otherReceiver: boolean;
+  /** How late a message may be done that is no poison, ms; absent = at the end of the run. */
+  readonly lateMsMax?: number;
+}
 
 /** Nothing goes wrong. */
 export function calmPlan(seed: string): PushPlan {

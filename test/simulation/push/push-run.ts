@@ -5,39 +5,15 @@ import type { ConsumerReference } from '../../../shared/push/ports.ts';
 import { DynamoConsumerStates } from '../../../shared/storage/consumers/consumer-states.ts';
 import { CONSUMER_MARK, CONSUMER_MARKS } from '../../../shared/storage/schema/consumer-marks.ts';
 import { topLevelKey } from '../../../shared/storage/schema/entity-keys.ts';
-import { type NetworkFaults, NO_FAULTS } from '../machines/network.ts';
+import { NO_FAULTS } from '../machines/network.ts';
 import { NAMESPACE, TABLES } from '../machines/process.ts';
 import { Random } from '../machines/random.ts';
 import { Timeline } from '../machines/timeline.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
 import { checkPush } from './push-check.ts';
+import type { PushPlan } from './push-plans.ts';
 import { PushProcess, type PushSurroundings } from './push-process.ts';
-import { CALM, SimulatedTarget, type TargetMood } from './push-target.ts';
-
-/** What a run does; the same plan gives the same run. */
-export interface PushPlan {
-  readonly seed: string;
-  readonly sessions: number;
-  readonly partitioned: boolean;
-  readonly messages: number;
-  /** The share of messages that no call succeeds with. */
-  readonly poison: number;
-  readonly maxBatch: number;
-  readonly maxConcurrency: number;
-  readonly batchWindowMs: number;
-  readonly timeoutMs: number;
-  readonly lockMs: number;
-  readonly mood: TargetMood;
-  readonly network: NetworkFaults;
-  /** The chances of a record of the stream. */
-  readonly stream: { readonly lost: number; readonly doubled: number; readonly msMax: number };
-  /** How often a worker is killed or frozen, times a minute. */
-  readonly faultsPerMinute: number;
-  /** Whether another receiver takes messages, and leaves them. */
-  readonly otherReceiver: boolean;
-  /** How late a message may be done that is no poison, ms; absent = at the end of the run. */
-  readonly lateMsMax?: number;
-}
+import { CALM, SimulatedTarget } from './push-target.ts';
 
 /** What a run shows. */
 export interface PushRun {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { isMore } from '../../runner/more.ts';
 import { seedOfRun } from '../../support/load-random.ts';
 import { coreMs } from '../core-time.ts';
-import { calmPlan, randomPlan } from './push-plans.ts';
-import { type PushPlan, runPush } from './push-run.ts';
+import { calmPlan, type PushPlan, randomPlan } from './push-plans.ts';
+import { runPush } from './push-run.ts';
 
 /**
  * Push over simulated tables in virtual time: workers that are killed and frozen, records of the stream that are lost,
