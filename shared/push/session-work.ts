@@ -5,7 +5,7 @@ import { KeptSession } from './kept-locks.ts';
 import type { Batch } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { divide } from './settlements.ts';
-import { type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
+import { bytesOf, type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /**
@@ -44,6 +44,7 @@ class SessionWork {
   readonly #kept: KeptSession;
   #current: Current;
   #hasSlot = true;
+  #heldBytes = 0;
 
   constructor(
     dependencies: WorkerDependencies,
@@ -65,7 +66,7 @@ class SessionWork {
         if (this.#kept.isLost || !(await this.#pushNext())) break;
       }
     } finally {
-      if (this.#hasSlot) this.#tenure.freeSlot();
+      this.#freeSlot();
       if (this.#kept.isLost) this.#kept.end();
       else await this.#kept.release();
     }
@@ -74,11 +75,17 @@ class SessionWork {
   /** Pushes the next messages. False = there are none, or the session must be given back. */
   async #pushNext(): Promise<boolean> {
     const { entity, consumer } = this.#current;
+    let bytes = 0;
+    // It is not known yet how many it gets.
+    this.#hold(this.#dependencies.settings.claim.bytes);
     const messages = await collect(this.#dependencies, this.#tenure, {
       current: this.#current,
       waitMs: 0,
       session: this.#session,
-      onLocked: () => {},
+      onLocked: (locked) => {
+        bytes += bytesOf(locked);
+        this.#hold(bytes);
+      },
     });
     const { sessionId } = this.#session;
     const batch = { entity, consumer, sessionId, messages };
@@ -137,7 +144,15 @@ class SessionWork {
     return !this.#kept.isLost;
   }
 
+  #hold(bytes: number): void {
+    const before = this.#heldBytes;
+    this.#heldBytes = bytes;
+    this.#tenure.hold(bytes - before);
+  }
+
+  /** Gives the slot back, and holds no messages any more. */
   #freeSlot(): void {
+    this.#hold(0);
     if (this.#hasSlot) this.#tenure.freeSlot();
     this.#hasSlot = false;
   }

@@ -4,6 +4,7 @@ import type { Entity } from '../domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../domain/entities/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
+import { printedSize } from '../domain/messages/printed-size.ts';
 import { Changes } from './changes.ts';
 import { Expected } from './expected.ts';
 import type { ConsumerLease } from './lease.ts';
@@ -34,8 +35,8 @@ export class Tenure {
   readonly expected = new Expected();
   readonly rate: MessageRate;
   readonly signal: AbortSignal;
-  /** Bytes of bodies that are held. */
-  heldBytes = 0;
+  /** Bytes of messages that are held, or may be soon. */
+  #heldBytes = 0;
   /** Tasks that work on messages. */
   tasks = 0;
   /** Sessions that are kept locked while they wait for their next delivery. */
@@ -193,7 +194,7 @@ export class Tenure {
       return Math.min(this.lease.earlierEndMs, PUSH.renewMs);
     }
     if (isHeld) return 0;
-    if (this.heldBytes >= settings.heldBytesMax) return PUSH.renewMs;
+    if (this.#heldBytes >= settings.heldBytesMax) return PUSH.renewMs;
     return this.rate.waitMs(maxPerSecond, this.clock.now());
   }
 
@@ -231,15 +232,21 @@ export class Tenure {
     this.expect(from + lockMsOf(entity));
   }
 
+  /** Counts bytes of messages that are held from now on; fewer than none are held no more. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    if (bytes < 0) this.changes.notify();
+  }
+
   /** Runs a task that works on messages. It never throws. */
   start(messages: readonly LockedMessage[], task: () => Promise<void>): void {
     const bytes = bytesOf(messages);
-    this.heldBytes += bytes;
+    this.hold(bytes);
     this.tasks++;
     task()
       .catch((error: unknown) => this.#dependencies.reportFault(error))
       .finally(() => {
-        this.heldBytes -= bytes;
+        this.hold(-bytes);
         this.tasks--;
         if (this.tasks === 0 && this.#dependencies.settings.lingerMs === 0) this.#endLook();
         else this.changes.notify();
@@ -278,9 +285,9 @@ export function pathOfConsumer(entity: Entity, { subQueue }: Consumer): EntityPa
   return { ...parseEntityPath(entity.name), subQueue };
 }
 
-/** Bytes of bodies. */
+/** Bytes that messages take in an answer, with their properties. */
 export function bytesOf(messages: readonly LockedMessage[]): number {
-  return messages.reduce((sum, { message }) => sum + message.body.length, 0);
+  return messages.reduce((sum, { message }) => sum + printedSize(message), 0);
 }
 
 /** How long a lock on a message of the entity lasts, ms. */

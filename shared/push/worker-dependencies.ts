@@ -43,7 +43,7 @@ export interface WorkerSettings {
   readonly waitMsMax: number;
   /** How long a worker that must end waits for its calls. */
   readonly graceMs: number;
-  /** Bytes of bodies that a worker holds at most before it claims more. */
+  /** Bytes of messages that a worker holds at most before it claims more. */
   readonly heldBytesMax: number;
   /** What a claim may take, so that it fits one call. */
   readonly claim: AnswerLimit;

@@ -141,14 +141,19 @@ export class Scene {
     if (entity !== undefined) await process.run(() => context.consumers.wakeAll(entity));
   }
 
-  /** Sends messages, each with its id; `session` = that of all. */
-  async send(ids: readonly string[], session?: string): Promise<void> {
+  /** Sends messages, each with its id; `session` = that of all. Bytes of the body, and of a property. */
+  async send(
+    ids: readonly string[],
+    session?: string,
+    { body = 10, property = 0 } = {},
+  ): Promise<void> {
     const { broker } = this.#process('sender').dependencies;
     const sessionId = session === undefined ? {} : { sessionId: session };
     const messages = ids.map((messageId) => ({
       messageId,
-      body: new Uint8Array(10),
-      properties: {},
+      body: new Uint8Array(body).fill(120),
+      properties:
+        property === 0 ? {} : { text: { type: 'string' as const, value: 'x'.repeat(property) } },
       ...sessionId,
     }));
     await broker.send(PATH, messages);

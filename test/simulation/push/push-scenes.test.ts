@@ -147,3 +147,32 @@ test('a consumer that is disabled during its batch window calls nobody', async (
     assert.deepEqual(scene.calls, []);
   });
 });
+
+for (const size of [{ body: 200_000 }, { body: 1, property: 30_000 }]) {
+  for (const requiresSession of [false, true]) {
+    const what = `${JSON.stringify(size)} ${requiresSession ? 'with' : 'without'} sessions`;
+    test(`a worker holds few bytes, however many calls it may have: ${what}`, async () => {
+      let bytes = 0;
+      let most = 0;
+      const scene: Scene = new Scene(({ messages }) => {
+        const held = messages.length * Math.max(...Object.values(size));
+        bytes += held;
+        most = Math.max(most, bytes);
+        scene.timeline.after(5000, () => {
+          bytes -= held;
+        });
+        return { ms: 5000, reply: DONE };
+      });
+      await scene.play(async () => {
+        const settings = { maxConcurrency: 100, maxBatch: 2 };
+        await scene.create({ 'main/c': settings }, { requiresSession });
+        for (let i = 0; i < 90; i++) {
+          await scene.send([`m${i}`], requiresSession ? `s${i}` : undefined, size);
+        }
+        await scene.pause(5 * MINUTE);
+        assert.equal(scene.calls.flatMap(({ ids }) => ids).length, 90);
+        assert.ok(most <= 2_000_000, `${most} bytes`);
+      });
+    });
+  }
+}
