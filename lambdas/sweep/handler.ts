@@ -3,8 +3,8 @@ import { boundedClient, SOCKETS_MAX } from '../../shared/app/bounded-client.ts';
 import { composeSweep } from '../../shared/app/compose-sweep.ts';
 import { deployedSettings } from '../../shared/app/deployed-settings.ts';
 import { invokePush } from '../../shared/app/push/invoke-push.ts';
-import { hasPush, readNamespace, readPushFunction } from '../../shared/app/settings.ts';
 import { START_NONE, type StartWorker, storedWakes } from '../../shared/app/push/stored-wakes.ts';
+import { hasPush, readNamespace, readPushFunction } from '../../shared/app/settings.ts';
 import { startFunction } from '../http/start-function.ts';
 
 /** Runs the sweep; an EventBridge rule invokes it on a schedule. Consumers that nobody has woken get workers. */
