@@ -2,10 +2,11 @@ import type { Settlement } from '../broker/broker.ts';
 import { isTransient } from '../domain/broker-error.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { pause } from '../domain/scheduler.ts';
+import { pathOfConsumer } from './current.ts';
 import type { Batch, Refusal, Reply } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
-import { pathOfConsumer, type Tenure } from './tenure.ts';
+import type { Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What became of a batch. */

@@ -1,6 +1,7 @@
 import type { ReceiveOptions, SessionHandle } from '../broker/broker.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { bytesOf, type Current, type Tenure } from './tenure.ts';
+import { bytesOf, type Current } from './current.ts';
+import type { Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What to collect, and for how long to wait for the first message, ms. */

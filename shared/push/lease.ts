@@ -41,6 +41,10 @@ export class ConsumerLease {
   /** The calls that the stored lease allows. */
   #allowed: number;
   #timeoutMs: number;
+  /** The end of the stored lease, epoch ms, as far as is known. It grows with each write. */
+  #until: number;
+  /** Whether the last renewal had no answer, so that the stored lease may have its end. */
+  #isUncertain = false;
   #renewedAt: Instant;
   #isLost = false;
   #last: Promise<unknown> = Promise.resolve();
@@ -52,6 +56,7 @@ export class ConsumerLease {
     owner: string,
     taken: {
       readonly at: Instant;
+      readonly until: number;
       readonly allowed: number;
       readonly earlier: ConsumerState['earlier'];
       readonly timeoutMs: number;
@@ -62,6 +67,7 @@ export class ConsumerLease {
     this.#of = of;
     this.owner = owner;
     this.#renewedAt = taken.at;
+    this.#until = taken.until;
     this.#allowed = taken.allowed;
     this.#earlier = taken.earlier;
     this.#timeoutMs = taken.timeoutMs;
@@ -83,12 +89,13 @@ export class ConsumerLease {
     const at = ages.now();
     const now = clock.now();
     if (seen.lease !== undefined && seen.lease.until > now) return undefined;
-    const earlier = earlierAfter(seen, now, limits.timeoutMs);
+    const earlier = earlierAfter(seen, now);
     const allowed = Math.min(limits.maxConcurrency, CALLS_FIRST);
-    const lease = { owner, until: now + PUSH.leaseMs, calls: allowed };
-    if (!(await states.take(of, lease, seen, earlier))) return undefined;
     const { timeoutMs } = limits;
-    const how = { at, allowed, earlier, timeoutMs, fault: seen.fault };
+    const until = now + PUSH.leaseMs;
+    if (!(await states.take(of, { owner, until, calls: allowed, timeoutMs }, seen, earlier)))
+      return undefined;
+    const how = { at, until, allowed, earlier, timeoutMs, fault: seen.fault };
     const taken = new ConsumerLease(dependencies, of, owner, how);
     taken.#timer = scheduler.every(PUSH.renewMs, () => taken.#renewInBackground());
     return taken;
@@ -137,23 +144,29 @@ export class ConsumerLease {
 
   /** Renews the lease for at least so many calls, one renewal after the other. */
   #renew(calls: number): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#isLost) return;
-      const { states, clock, ages } = this.#dependencies;
-      const at = ages.now();
-      const allowed = Math.max(calls, this.running);
-      // Before the write, so that no call begins that the stored lease does not allow.
-      this.#allowed = Math.min(this.#allowed, allowed);
-      const lease = { owner: this.owner, until: clock.now() + PUSH.leaseMs, calls: allowed };
-      const state = await states.renew(this.#of, lease, this.fault);
-      if (state === undefined) {
-        this.#isLost = true;
-        return;
-      }
-      this.#renewedAt = at;
-      this.#allowed = allowed;
-      this.#earlier = state.earlier;
-    });
+    return this.#inTurn(() => this.#renewNow(calls));
+  }
+
+  async #renewNow(calls: number): Promise<void> {
+    if (this.#isLost) return;
+    const { states, clock, ages } = this.#dependencies;
+    const at = ages.now();
+    const allowed = Math.max(calls, this.running);
+    // Before the write, so that no call begins that the stored lease does not allow.
+    this.#allowed = Math.min(this.#allowed, allowed);
+    this.#until = Math.max(this.#until + 1, clock.now() + PUSH.leaseMs);
+    this.#isUncertain = true;
+    const { owner } = this;
+    const lease = { owner, until: this.#until, calls: allowed, timeoutMs: this.#timeoutMs };
+    const state = await states.renew(this.#of, lease, this.fault);
+    this.#isUncertain = false;
+    if (state === undefined) {
+      this.#isLost = true;
+      return;
+    }
+    this.#renewedAt = at;
+    this.#allowed = allowed;
+    this.#earlier = state.earlier;
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -170,14 +183,19 @@ export class ConsumerLease {
     released: Omit<Released, 'earlier' | 'fault'>,
   ): Promise<'released' | 'woken' | 'lost'> {
     const ended = await this.#inTurn(async () => {
+      // The release has the end of the stored lease as its condition.
+      if (this.#isUncertain) await this.#renewNow(CALLS_FIRST);
       if (this.#isLost) return 'lost';
       const { states, clock } = this.#dependencies;
+      const lease = { owner: this.owner, until: this.#until };
       const until = clock.now() + this.#timeoutMs;
-      return await states.release(this.#of, this.owner, {
+      const how = await states.release(this.#of, lease, {
         ...released,
         ...(this.fault === undefined ? {} : { fault: this.fault }),
         ...(this.running === 0 ? {} : { earlier: { calls: this.running, until } }),
       });
+      if (how === 'woken') this.#until++;
+      return how;
     });
     return ended === 'woken' ? ended : this.#end(ended);
   }
@@ -203,15 +221,11 @@ export class ConsumerLease {
 const CALLS_FIRST = 4;
 
 /** The calls of former owners that may still be under way, when a lease that was not released is taken over. */
-function earlierAfter(
-  { lease, earlier }: ConsumerState,
-  now: number,
-  timeoutMs: number,
-): ConsumerState['earlier'] {
+function earlierAfter({ lease, earlier }: ConsumerState, now: number): ConsumerState['earlier'] {
   const left = Object.entries(earlier).filter(([, { until }]) => until > now);
   const last =
     lease === undefined
       ? []
-      : [[lease.owner, { calls: lease.calls, until: lease.until + timeoutMs }] as const];
+      : [[lease.owner, { calls: lease.calls, until: lease.until + lease.timeoutMs }] as const];
   return Object.fromEntries([...left, ...last].filter(([, { until }]) => until > now));
 }

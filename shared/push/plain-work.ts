@@ -1,10 +1,11 @@
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
+import { type Current, lockMsOf } from './current.ts';
 import { KeptLocks } from './kept-locks.ts';
 import type { Batch } from './ports.ts';
 import { divide } from './settlements.ts';
-import { type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
+import type { Ending, Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /**

@@ -91,7 +91,11 @@ export interface ConsumerState {
     readonly until: number;
     /** Calls that the owner may have under way: at most as many, and until the end of the lease and one call more. */
     readonly calls: number;
+    /** How long one of them may take, ms. */
+    readonly timeoutMs: number;
   };
+  /** How often the lease was taken. */
+  readonly turn: number;
   /** By former owner. */
   readonly earlier: Readonly<Record<string, EarlierCalls>>;
   /** Whether something arrived since the owner last looked, so that it looks again before it ends. */
@@ -109,8 +113,9 @@ export type Released = Pick<ConsumerState, 'pause' | 'rate' | 'fault'> & {
 };
 
 /**
- * Keeps the states of consumers, each of which one worker at a time owns. Every write is conditional on the owner, so
- * that a worker that was frozen changes nothing. All methods throw ServiceBusy and ServiceTimeout.
+ * Keeps the states of consumers, each of which one worker at a time owns. Every write is conditional on the lease as
+ * its worker knows it: neither a worker that was frozen nor a copy of a write that arrives late changes anything. All
+ * methods throw ServiceBusy and ServiceTimeout.
  */
 export interface ConsumerStates {
   /** The state now; undefined = there is no such consumer. One read unit. */
@@ -125,19 +130,21 @@ export interface ConsumerStates {
     seen: ConsumerState,
     earlier: ConsumerState['earlier'],
   ): Promise<boolean>;
-  /** Renews the lease; returns the state. Undefined = it is lost. One write unit. */
+  /**
+   * Renews the lease, whose end must grow with each renewal; returns the state. Undefined = it is lost. One write unit.
+   */
   renew(
     of: ConsumerReference,
     lease: NonNullable<ConsumerState['lease']>,
     fault: ConsumerFault | undefined,
   ): Promise<ConsumerState | undefined>;
   /**
-   * Ends the lease unless something arrived since the owner last looked: then the state is not woken any more, and the
-   * lease goes on. One write unit, two if something arrived.
+   * Ends the lease, whose end is `until`, unless something arrived since the owner last looked: then the state is not
+   * woken any more, and the lease goes on, 1 ms longer. One write unit, two if something arrived.
    */
   release(
     of: ConsumerReference,
-    owner: string,
+    lease: Pick<NonNullable<ConsumerState['lease']>, 'owner' | 'until'>,
     released: Released,
   ): Promise<'released' | 'woken' | 'lost'>;
   /** Notes that the calls of a former owner have ended. One write unit. */

@@ -1,11 +1,12 @@
 import type { SessionLock } from '../broker/broker.ts';
 import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
+import { bytesOf, type Current, lockMsOf } from './current.ts';
 import { KeptSession } from './kept-locks.ts';
 import type { Batch } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { divide } from './settlements.ts';
-import { bytesOf, type Current, type Ending, lockMsOf, type Tenure } from './tenure.ts';
+import type { Ending, Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /**

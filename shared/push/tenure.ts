@@ -1,11 +1,8 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Consumer } from '../domain/consumers/consumer.ts';
-import type { Entity } from '../domain/entities/entity.ts';
-import { type EntityPath, parseEntityPath } from '../domain/entities/entity-path.ts';
-import { LIMITS } from '../domain/limits.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { printedSize } from '../domain/messages/printed-size.ts';
 import { Changes } from './changes.ts';
+import { bytesOf, type Current, currentOf, lockMsOf } from './current.ts';
 import { Expected } from './expected.ts';
 import type { ConsumerLease } from './lease.ts';
 import { MessageRate } from './message-rate.ts';
@@ -19,13 +16,6 @@ import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
  * owns the consumer (`lost`), the target cannot be called (`paused`), or the consumer is disabled or gone (`stopped`).
  */
 export type Ending = 'idle' | 'over' | 'closed' | 'lost' | 'paused' | 'stopped';
-
-/** A consumer as it is now. */
-export interface Current {
-  readonly entity: Entity;
-  readonly consumer: Consumer;
-  readonly path: EntityPath;
-}
 
 /** The time for which one worker owns a consumer: its slots, its rate, its pauses, and what it expects. */
 export class Tenure {
@@ -49,6 +39,8 @@ export class Tenure {
   /** Tasks that wait for a slot; they get it before a look for more messages does. */
   #waitingTasks = 0;
   #pause: { readonly until: number; readonly tries: number } | undefined;
+  /** Of the consumer as it was last seen. */
+  #version: number | undefined;
 
   constructor(
     dependencies: WorkerDependencies,
@@ -98,6 +90,12 @@ export class Tenure {
     return this.#pause !== undefined && this.#pause.until > this.clock.now()
       ? this.#pause
       : undefined;
+  }
+
+  /** Ends the pause of a consumer that was changed: it may have another target. */
+  noteVersion({ version }: Consumer): void {
+    if (this.#version !== undefined && this.#version !== version) this.#pause = undefined;
+    this.#version = version;
   }
 
   /** Notes a reply, which begins or ends a pause. */
@@ -163,6 +161,7 @@ export class Tenure {
       const current = await this.current();
       if (current === undefined || !current.consumer.enabled) return 'stopped';
       const { consumer } = current;
+      this.noteVersion(consumer);
       const ending = this.ending(consumer.timeoutMs);
       if (ending !== undefined) return ending;
       const waitMs = this.#waitMs(consumer, asker);
@@ -268,29 +267,4 @@ export class Tenure {
       await this.changes.next(until - scheduler.now());
     }
   }
-}
-
-/** The consumer that a reference names in an entity; undefined = it is gone. */
-export function currentOf(
-  entity: Entity | undefined,
-  { entityId, consumer: key }: ConsumerReference,
-): Current | undefined {
-  const consumer = entity?.id === entityId ? entity.consumers?.[key] : undefined;
-  if (entity === undefined || consumer === undefined) return undefined;
-  return { entity, consumer, path: pathOfConsumer(entity, consumer) };
-}
-
-/** The path of the queue whose messages a consumer gets. */
-export function pathOfConsumer(entity: Entity, { subQueue }: Consumer): EntityPath {
-  return { ...parseEntityPath(entity.name), subQueue };
-}
-
-/** Bytes that messages take in an answer, with their properties. */
-export function bytesOf(messages: readonly LockedMessage[]): number {
-  return messages.reduce((sum, { message }) => sum + printedSize(message), 0);
-}
-
-/** How long a lock on a message of the entity lasts, ms. */
-export function lockMsOf({ description }: Entity): number {
-  return description.kind === 'topic' ? LIMITS.lockMsDefault : description.lockMs;
 }

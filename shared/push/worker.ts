@@ -1,12 +1,13 @@
-import { isTransient } from '../domain/broker-error.ts';
+import { BrokerError, isTransient } from '../domain/broker-error.ts';
 import { pause } from '../domain/scheduler.ts';
 import { inParallel } from '../domain/turns/in-parallel.ts';
+import { type Current, currentOf } from './current.ts';
 import { ConsumerLease } from './lease.ts';
 import { pushMessages } from './plain-work.ts';
 import type { ConsumerReference, ConsumerState, RateLeft } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { pushSessions } from './session-work.ts';
-import { type Current, currentOf, type Ending, Tenure } from './tenure.ts';
+import { type Ending, Tenure } from './tenure.ts';
 import { wakeConsumer } from './wake-consumer.ts';
 import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
 
@@ -101,6 +102,8 @@ async function pushUntilEnd(
       return await (inSessions ? pushSessions : pushMessages)(dependencies, tenure);
     } catch (error) {
       tenure.failed(error instanceof Error ? error.message : String(error));
+      // Nothing is received before an update of the entity, which wakes its consumers.
+      if (isDisabled(error)) return 'stopped';
       if (!isTransient(error)) {
         dependencies.reportFault(error);
         tenure.continuePause({ until: dependencies.clock.now() + PUSH.faultMs, tries: 0 });
@@ -111,6 +114,10 @@ async function pushUntilEnd(
       await pause(dependencies.scheduler, PUSH.busyMs);
     }
   }
+}
+
+function isDisabled(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'MessagingEntityDisabled';
 }
 
 /** Gives the lease back. False = something arrived, and the worker goes on. */

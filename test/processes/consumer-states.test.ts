@@ -13,6 +13,12 @@ import { expectStatus } from '../support/test-broker.ts';
 /** The states of consumers on an engine: who owns a consumer, and what its owners tell each other. */
 
 const UNTIL = 1_000_000;
+const LEASE = { until: UNTIL, calls: 4, timeoutMs: 60 } as const;
+/** The state of a consumer that nobody has worked for. */
+const NEW = { turn: 0, earlier: {}, isWoken: false } as const;
+
+/** The lease of the worker `a`, as it releases it. */
+const A = { owner: 'a', until: UNTIL };
 
 /** A consumer that is managed, and its states. */
 async function start(t: TestContext) {
@@ -37,16 +43,14 @@ async function start(t: TestContext) {
     return state;
   };
   const take = async (owner: string, seen: ConsumerState, earlier = {}) =>
-    await states.take(of, { owner, until: UNTIL, calls: 4 }, seen, earlier);
+    await states.take(of, { owner, ...LEASE }, seen, earlier);
   return { broker, states, of, read, take };
 }
 
 test('a state comes and goes with its consumer', async (t) => {
   const { broker, states, of, read } = await start(t);
-  assert.deepEqual(await read(), { earlier: {}, isWoken: false });
-  assert.deepEqual(await states.consumersOf(of.entityId), [
-    { of, state: { earlier: {}, isWoken: false } },
-  ]);
+  assert.deepEqual(await read(), NEW);
+  assert.deepEqual(await states.consumersOf(of.entityId), [{ of, state: NEW }]);
   expectStatus(await putConsumer(broker, 'q/consumers/c', { maxBatch: 2 }), 200);
   assert.ok(await read());
   expectStatus(await broker.request('DELETE', 'q/consumers/c'), 200);
@@ -59,14 +63,14 @@ test('one of two takes the lease, and the other one only after it is seen to hav
   assert.equal(await take('a', free), true);
   assert.equal(await take('b', free), false);
   const held = await read();
-  assert.deepEqual(held.lease, { owner: 'a', until: UNTIL, calls: 4 });
+  assert.deepEqual(held.lease, { owner: 'a', ...LEASE });
   assert.equal(await take('a', free), true, 'an earlier try of the same write took it');
   // Whoever saw it end takes it over, and the first owner has lost it.
   assert.equal(await take('b', held, { a: { calls: 4, until: UNTIL + 1 } }), true);
   assert.equal(await take('c', held), false);
-  const lease = { owner: 'a', until: UNTIL, calls: 1 };
+  const lease = { owner: 'a', ...LEASE };
   assert.equal(await states.renew(of, lease, undefined), undefined);
-  assert.equal(await states.release(of, 'a', {}), 'lost');
+  assert.equal(await states.release(of, { owner: 'a', until: UNTIL }, {}), 'lost');
   assert.equal((await read()).lease?.owner, 'b');
 });
 
@@ -75,9 +79,9 @@ test('a renewal tells of calls of former owners, which end', async (t) => {
   const earlier = { a: { calls: 4, until: UNTIL } };
   await take('b', await read(), earlier);
   const fault = { at: 1, error: 'No.' };
-  const lease = { owner: 'b', until: UNTIL + 1, calls: 8 };
+  const lease = { owner: 'b', until: UNTIL + 1, calls: 8, timeoutMs: 70 };
   const renewed = await states.renew(of, lease, fault);
-  assert.deepEqual(renewed, { lease, earlier, isWoken: false, fault });
+  assert.deepEqual(renewed, { lease, turn: 1, earlier, isWoken: false, fault });
   await states.endEarlier(of, 'a');
   await states.endEarlier(of, 'a');
   assert.deepEqual((await read()).earlier, {});
@@ -93,15 +97,15 @@ test('a release keeps what the next owner must know', async (t) => {
     fault: { at: 1, error: 'No.' },
     earlier: { calls: 2, until: 7 },
   };
-  assert.equal(await states.release(of, 'a', released), 'released');
+  assert.equal(await states.release(of, A, released), 'released');
   const { earlier, ...kept } = released;
-  assert.deepEqual(await read(), { ...kept, earlier: { a: earlier }, isWoken: false });
+  assert.deepEqual(await read(), { ...kept, turn: 1, earlier: { a: earlier }, isWoken: false });
   // The next one begins without the pause, and without the fault only after it has succeeded.
   await take('b', await read());
   assert.equal((await read()).pause, undefined);
   assert.deepEqual((await read()).fault, released.fault);
-  assert.equal(await states.release(of, 'b', { rate: released.rate }), 'released');
-  assert.deepEqual(await read(), { rate: released.rate, earlier: {}, isWoken: false });
+  assert.equal(await states.release(of, { ...A, owner: 'b' }, { rate: released.rate }), 'released');
+  assert.deepEqual(await read(), { rate: released.rate, turn: 2, earlier: {}, isWoken: false });
 });
 
 test('an owner that was woken cannot release the lease before it has looked again', async (t) => {
@@ -111,9 +115,9 @@ test('an owner that was woken cannot release the lease before it has looked agai
   await take('a', await read());
   assert.equal((await wakeConsumer(states, clock, of)).kind, 'held');
   assert.equal((await wakeConsumer(states, clock, of)).kind, 'held');
-  assert.equal(await states.release(of, 'a', {}), 'woken');
+  assert.equal(await states.release(of, A, {}), 'woken');
   assert.equal((await read()).lease?.owner, 'a');
-  assert.equal(await states.release(of, 'a', {}), 'released');
+  assert.equal(await states.release(of, { ...A, until: UNTIL + 1 }, {}), 'released');
   assert.equal(await states.markWoken(of, 'a'), false);
   assert.equal((await wakeConsumer(states, clock, of)).kind, 'start');
 });
@@ -122,13 +126,44 @@ test('a pause holds until it is over, and a lease until it ends', async (t) => {
   const { states, of, read, take } = await start(t);
   await take('a', await read());
   assert.equal((await wakeConsumer(states, { now: () => UNTIL }, of)).kind, 'start');
-  await states.release(of, 'a', { pause: { until: 5, tries: 1 } });
+  await states.release(of, A, { pause: { until: 5, tries: 1 } });
   assert.equal((await wakeConsumer(states, { now: () => 4 }, of)).kind, 'paused');
   assert.equal((await wakeConsumer(states, { now: () => 5 }, of)).kind, 'start');
   const missing = { ...of, consumer: 'main/other' };
   assert.equal((await wakeConsumer(states, { now: () => 5 }, missing)).kind, 'gone');
-  assert.equal(
-    await states.take(missing, { owner: 'a', until: 1, calls: 1 }, await read(), {}),
-    false,
-  );
+  assert.equal(await states.take(missing, { owner: 'a', ...LEASE }, await read(), {}), false);
+});
+
+test('a copy of a write that arrives late changes nothing', async (t) => {
+  const { states, of, read, take } = await start(t);
+  const free = await read();
+  await take('a', free);
+  const later = { owner: 'a', until: UNTIL + 2, calls: 64, timeoutMs: 60 };
+  assert.ok(await states.renew(of, later, undefined));
+  const renewed = await read();
+  // An earlier renewal, and an earlier release.
+  const earlier = { owner: 'a', until: UNTIL + 1, calls: 4, timeoutMs: 60 };
+  assert.equal(await states.renew(of, earlier, undefined), undefined);
+  assert.equal(await states.release(of, A, {}), 'lost');
+  assert.deepEqual(await read(), renewed);
+  // The same renewal once more is no other one.
+  assert.ok(await states.renew(of, later, undefined));
+  // A release that was refused, since something arrived.
+  await states.markWoken(of, 'a');
+  assert.equal(await states.release(of, later, {}), 'woken');
+  assert.equal(await states.release(of, later, {}), 'lost');
+  assert.equal((await read()).lease?.owner, 'a');
+  assert.equal(await states.release(of, { ...later, until: UNTIL + 3 }, {}), 'released');
+  // The take itself.
+  assert.equal(await take('a', free), false);
+  assert.equal((await read()).lease, undefined);
+});
+
+test('a consumer that is changed is not paused any more', async (t) => {
+  const { broker, states, of, read, take } = await start(t);
+  await take('a', await read());
+  await states.release(of, A, { pause: { until: UNTIL, tries: 3 } });
+  assert.ok((await read()).pause);
+  expectStatus(await putConsumer(broker, 'q/consumers/c', { maxBatch: 2 }), 200);
+  assert.equal((await read()).pause, undefined);
 });

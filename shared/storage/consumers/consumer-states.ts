@@ -29,13 +29,13 @@ export class DynamoConsumerStates implements ConsumerStates {
     this.#namespace = namespace;
   }
 
-  /** The write that creates the state of a consumer, or leaves it as it is. Two write units. */
+  /** The write that creates the state of a consumer, or ends the pause of one that was changed. Two write units. */
   putOf(of: ConsumerReference): DocumentWrite {
     return {
       Update: {
         TableName: this.#table.name,
         Key: this.#keyOf(of),
-        UpdateExpression: 'SET entityKey = :entityKey',
+        UpdateExpression: 'SET entityKey = :entityKey REMOVE pause',
         ExpressionAttributeValues: { ':entityKey': of.entityKey },
       },
     };
@@ -68,20 +68,25 @@ export class DynamoConsumerStates implements ConsumerStates {
     seen: ConsumerState,
     earlier: ConsumerState['earlier'],
   ): Promise<boolean> {
-    const isFree = 'attribute_not_exists(heldBy)';
+    // A copy of this write that arrives after the lease was released finds another turn.
+    const isSameTurn = seen.turn === 0 ? 'attribute_not_exists(turn)' : 'turn = :turn';
+    const isFree = `(attribute_not_exists(heldBy) AND ${isSameTurn})`;
     const isAsSeen = '(heldBy = :seenBy AND heldUntil = :seenUntil)';
     // A lease of our own was taken by an earlier try of this write, whose answer got lost.
     const condition = `(${seen.lease === undefined ? isFree : isAsSeen} OR heldBy = :owner)`;
     const taken = await this.#update(of, {
       UpdateExpression:
-        'SET heldBy = :owner, heldUntil = :until, calls = :calls, earlier = :earlier REMOVE woken, pause',
+        'SET heldBy = :owner, heldUntil = :until, calls = :calls, callMs = :callMs, earlier = :earlier, turn = :next REMOVE woken, pause',
       ConditionExpression: `attribute_exists(pk) AND ${condition}`,
       ExpressionAttributeValues: {
         ':owner': lease.owner,
         ':until': lease.until,
         ':calls': lease.calls,
+        ':callMs': lease.timeoutMs,
         ':earlier': earlier,
+        ':next': seen.turn + 1,
         ...(seen.lease && { ':seenBy': seen.lease.owner, ':seenUntil': seen.lease.until }),
+        ...(seen.lease === undefined && seen.turn > 0 && { ':turn': seen.turn }),
       },
     });
     return taken.done;
@@ -92,14 +97,16 @@ export class DynamoConsumerStates implements ConsumerStates {
     lease: Lease,
     fault: ConsumerFault | undefined,
   ): Promise<ConsumerState | undefined> {
-    const set = 'SET heldUntil = :until, calls = :calls';
+    const set = 'SET heldUntil = :until, calls = :calls, callMs = :callMs';
     const renewed = await this.#update(of, {
       UpdateExpression: fault === undefined ? `${set} REMOVE fault` : `${set}, fault = :fault`,
-      ConditionExpression: 'heldBy = :owner',
+      // A late copy of an earlier renewal has an earlier end.
+      ConditionExpression: 'heldBy = :owner AND heldUntil <= :until',
       ExpressionAttributeValues: {
         ':owner': lease.owner,
         ':until': lease.until,
         ':calls': lease.calls,
+        ':callMs': lease.timeoutMs,
         ...(fault && { ':fault': fault }),
       },
       ReturnValues: 'ALL_NEW',
@@ -109,7 +116,7 @@ export class DynamoConsumerStates implements ConsumerStates {
 
   async release(
     of: ConsumerReference,
-    owner: string,
+    { owner, until }: Pick<Lease, 'owner' | 'until'>,
     { earlier, ...kept }: Released,
   ): Promise<'released' | 'woken' | 'lost'> {
     const set = Object.entries(kept).flatMap(([name, value]) => (value ? [[name, value]] : []));
@@ -117,22 +124,24 @@ export class DynamoConsumerStates implements ConsumerStates {
       ...set.map(([name]) => `${name} = :${name}`),
       ...(earlier === undefined ? [] : ['earlier.#owner = :earlier']),
     ];
-    const removed = ['heldBy', 'heldUntil', 'calls', ...(kept.fault ? [] : ['fault'])];
+    const removed = ['heldBy', 'heldUntil', 'calls', 'callMs', ...(kept.fault ? [] : ['fault'])];
     const released = await this.#update(of, {
       UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}REMOVE ${removed.join(', ')}`,
-      ConditionExpression: 'heldBy = :owner AND attribute_not_exists(woken)',
+      ConditionExpression: 'heldBy = :owner AND heldUntil = :until AND attribute_not_exists(woken)',
       ...(earlier && { ExpressionAttributeNames: { '#owner': owner } }),
       ExpressionAttributeValues: {
         ':owner': owner,
+        ':until': until,
         ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
         ...(earlier && { ':earlier': earlier }),
       },
     });
     if (released.done) return 'released';
     const goesOn = await this.#update(of, {
-      UpdateExpression: 'REMOVE woken',
-      ConditionExpression: 'heldBy = :owner',
-      ExpressionAttributeValues: { ':owner': owner },
+      // With another end, so that no late copy of these two writes has an effect.
+      UpdateExpression: 'SET heldUntil = :later REMOVE woken',
+      ConditionExpression: 'heldBy = :owner AND heldUntil = :until',
+      ExpressionAttributeValues: { ':owner': owner, ':until': until, ':later': until + 1 },
     });
     return goesOn.done ? 'woken' : 'lost';
   }
@@ -164,7 +173,7 @@ export class DynamoConsumerStates implements ConsumerStates {
 }
 
 function stateOf(document: Document): ConsumerState {
-  const { heldBy, heldUntil, calls, earlier, woken, pause, rate, fault } = document;
+  const { heldBy, heldUntil, calls, callMs, turn, earlier, woken, pause, rate, fault } = document;
   return {
     ...(heldBy === undefined
       ? {}
@@ -173,8 +182,10 @@ function stateOf(document: Document): ConsumerState {
             owner: String(heldBy),
             until: Number(heldUntil ?? 0),
             calls: Number(calls ?? 0),
+            timeoutMs: Number(callMs ?? 0),
           },
         }),
+    turn: Number(turn ?? 0),
     earlier: (earlier ?? {}) as ConsumerState['earlier'],
     isWoken: woken === true,
     ...(pause === undefined ? {} : { pause: pause as NonNullable<ConsumerState['pause']> }),

@@ -48,9 +48,10 @@ test('a consumer whose state could not be read is looked at again', async () => 
 });
 
 test('a consumer that another process owns has one timer, however often it is woken', async () => {
-  const lease = { owner: 'another', until: 1000, calls: 1 };
+  const lease = { owner: 'another', until: 1000, calls: 1, timeoutMs: 1 };
   const { dispatcher, timers, settled } = dispatcherOf(async () => ({
     lease,
+    turn: 1,
     earlier: {},
     isWoken: true,
   }));

@@ -14,7 +14,7 @@ export const OF: ConsumerReference = {
 
 /** The states of one consumer, in memory. */
 export class FakeStates implements ConsumerStates {
-  state: ConsumerState = { earlier: {}, isWoken: false };
+  state: ConsumerState = { turn: 0, earlier: {}, isWoken: false };
 
   async read(): Promise<ConsumerState> {
     return this.state;
@@ -42,7 +42,7 @@ export class FakeStates implements ConsumerStates {
 
   async release(
     _: ConsumerReference,
-    owner: string,
+    { owner }: { readonly owner: string },
     __: Released,
   ): Promise<'released' | 'woken' | 'lost'> {
     const { lease, ...rest } = this.state;

@@ -4,6 +4,7 @@ import { realRandom } from '../../../shared/app/real-random.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import type { Settlement } from '../../../shared/broker/broker.ts';
 import { AgeClock } from '../../../shared/domain/age.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { Consumer } from '../../../shared/domain/consumers/consumer.ts';
 import type { LockedMessage } from '../../../shared/domain/messages/message.ts';
 import type { Reply } from '../../../shared/push/ports.ts';
@@ -21,6 +22,7 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
   const settled: Settlement[] = [];
   const replies: Reply[] = [];
   const reminders: number[] = [];
+  const receiving: Error[] = [];
   let looked = 0;
   const found = { ...entity('orders'), consumers: { [OF.consumer]: consumer(changes) } };
   const dependencies: WorkerDependencies = {
@@ -52,6 +54,8 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
       receive: async (_, { signal }) => {
         if (signal?.aborted) return [];
         looked++;
+        const error = receiving.shift();
+        if (error !== undefined) throw error;
         return rest.shift() ?? [];
       },
       settle: async (_, settlements) => {
@@ -69,7 +73,7 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
       endsAt: Number.POSITIVE_INFINITY,
       signal: new AbortController().signal,
     });
-  return { run, states, clock, settled, replies, reminders, looks: () => looked };
+  return { run, states, clock, settled, replies, reminders, receiving, looks: () => looked };
 }
 
 const { messages: THREE } = numbered(1, 2, 3);
@@ -89,10 +93,10 @@ test('a worker that is woken while it ends looks again', async () => {
   const { run, states, settled, looks } = start([[], THREE, []]);
   const { release } = states;
   let isFirst = true;
-  states.release = async (of, owner, released) => {
-    if (isFirst) await states.markWoken(of, owner);
+  states.release = async (of, lease, released) => {
+    if (isFirst) await states.markWoken(of, lease.owner);
     isFirst = false;
-    return await release.call(states, of, owner, released);
+    return await release.call(states, of, lease, released);
   };
   assert.equal(await run(), 'idle');
   assert.equal(settled.length, 3);
@@ -104,9 +108,9 @@ test('a target that cannot be called pauses the consumer, and no delivery counts
   replies.push({ kind: 'unavailable', why: 'missing', error: 'It is gone.' });
   const { release } = states;
   let pause: unknown;
-  states.release = async (of, owner, released) => {
+  states.release = async (of, lease, released) => {
     ({ pause } = released);
-    return await release.call(states, of, owner, released);
+    return await release.call(states, of, lease, released);
   };
   assert.equal(await run(), 'paused');
   const until = clock.now() + 5000;
@@ -144,8 +148,15 @@ test('messages that have failed often are pushed alone', async () => {
 test('nobody works for a consumer that is disabled, or that another worker owns', async () => {
   assert.equal(await start([THREE], { enabled: false }).run(), 'stopped');
   const { run, states, clock, settled } = start([THREE]);
-  const lease = { owner: 'other', until: clock.now() + 1, calls: 1 };
-  states.state = { lease, earlier: {}, isWoken: false };
+  const lease = { owner: 'other', until: clock.now() + 1, calls: 1, timeoutMs: 1 };
+  states.state = { lease, turn: 1, earlier: {}, isWoken: false };
   assert.equal(await run(), 'held');
   assert.deepEqual([states.state.isWoken, settled], [true, []]);
+});
+
+test('an entity that is disabled for receivers ends the worker without a pause or a reminder', async () => {
+  const { run, receiving, reminders } = start([THREE]);
+  receiving.push(new BrokerError('MessagingEntityDisabled', 'It is disabled.'));
+  assert.equal(await run(), 'stopped');
+  assert.deepEqual(reminders, []);
 });
