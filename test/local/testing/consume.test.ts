@@ -209,6 +209,27 @@ test('a subscription and a dead-letter queue have consumers, and a stopped one g
   assert.deepEqual([first.items, dead.items], [['1'], ['1']]);
 });
 
+test('a function that sends on what it gets to its own queue ends after 16 rounds', async () => {
+  const { bus, client } = await started({ queues: ['orders'] });
+  const sender = client.createSender('orders');
+  let rounds = 0;
+  await bus.consume('orders', async ({ Records }) => {
+    for (const { messageAttributes } of Records) {
+      rounds++;
+      assert.ok(rounds <= 16);
+      const hops = Number(messageAttributes['dynabus-hops']?.stringValue);
+      await sender.sendMessages({
+        body: 'round',
+        applicationProperties: { 'dynabus-hops': hops },
+      });
+    }
+  });
+  await sender.sendMessages({ body: 'round' });
+  const [dead] = await untilHas(bus, 'orders/$deadletterqueue', 1);
+  assert.equal(dead?.deadLetterReason, 'TooManyHops');
+  assert.equal(rounds, 16);
+});
+
 test('a function gets messages after a reset, too', async () => {
   const { bus, client } = await started({ queues: ['orders'] });
   const { items, add, enough } = collector<string>(2);
