@@ -6,7 +6,7 @@ import type { Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../dynamodb/item-size.ts';
 import { keyItem } from '../dynamodb/table.ts';
-import { logKey, payloadKey } from '../schema/message-keys.ts';
+import { payloadKey } from '../schema/message-keys.ts';
 import { toBlockItem } from './block-item.ts';
 import type { Compression } from './compression.ts';
 import { encodeMessages } from './message-codec.ts';
@@ -46,8 +46,11 @@ export const BLOCKS_PER_SEND_AIM = 90;
 const MESSAGE_OVERHEAD_BYTES = 64;
 
 /** Cuts messages into groups that make one block each, in order. */
-export function cutBlocks(log: Log, messages: readonly Numbered[]): readonly Numbered[][] {
-  return cut(messages, slotsPerBlock(log, messages));
+export function cutBlocks(
+  log: Log,
+  messages: readonly Numbered[],
+): readonly (readonly Numbered[])[] {
+  return messages.length === 1 ? [messages] : cut(messages, slotsPerBlock(log, messages));
 }
 
 /** Options of `packBlocks`. */
@@ -164,19 +167,11 @@ const LOCKED: Slot = {
 };
 const LOCKED_WITH_EXPIRY: Slot = { ...LOCKED, expiresAt: 1_999_999_999_999 };
 
-/** Slots by the length of a log's key and by whether slots have expiries, which decide alone. */
-const slotsByKey = new Map<string, number>();
-
 function slotsWithinUnit(log: Log, mixedExpiry: boolean): number {
-  const key = `${logKey(log).length}${mixedExpiry}`;
-  const known = slotsByKey.get(key);
-  if (known !== undefined) return known;
   const slot = mixedExpiry ? LOCKED_WITH_EXPIRY : LOCKED;
   const empty = blockSize(log, new Map(), EMPTY_PLACE);
   const one = blockSize(log, new Map([[0, slot]]), EMPTY_PLACE);
-  const slots = Math.floor((UNIT_BYTES - empty) / (one - empty));
-  slotsByKey.set(key, slots);
-  return slots;
+  return Math.floor((UNIT_BYTES - empty) / (one - empty));
 }
 
 const EMPTY_PLACE: PayloadPlace = {

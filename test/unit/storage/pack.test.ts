@@ -119,6 +119,28 @@ for (const [what, messages] of PACKED) {
   });
 }
 
+test('how a log is cut depends on no other log that the process has seen', async () => {
+  const plain: Log = logOf({ ...ENTITY, id: 'longer-id' }, 'main', 0);
+  const consumed: Log = { ...plain, isConsumed: true };
+  const session = (sessionId: string): Log => ({ ...logOf(ENTITY, 'main', 0), sessionId });
+  const messages = many(100, () => message(randomBytes(20)));
+  const blocksOf = async (log: Log) => (await pack(messages, log)).map(({ slots }) => slots.size);
+  const expected = new Map<Log, readonly number[]>([
+    [consumed, [25, 25, 25, 25]],
+    [plain, [34, 34, 32]],
+    [session('s'.repeat(100)), [25, 25, 25, 25]],
+    [session('s'), [34, 34, 32]],
+  ]);
+  for (const [log, sizes] of [...expected, ...[...expected].reverse()]) {
+    assert.deepEqual(await blocksOf(log), sizes);
+    for (const packed of await pack(messages, log)) {
+      assert.ok(
+        itemSize(toBlockItem(log, { ...lockedBlock(packed), section: 'live' })) <= UNIT_BYTES,
+      );
+    }
+  }
+});
+
 for (const [what, messages] of [
   ['4,500 empty messages', many(4500, () => message(new Uint8Array()))],
   ['4,500 messages of 230 bytes', many(4500, () => message(randomBytes(230)))],
