@@ -19,7 +19,7 @@ import { isRunning, temporaryDirectory, untilEnded } from '../cli.ts';
 const TSX = import.meta.resolve('tsx');
 const SERVER = testing('test-server.ts');
 const POLL_MS = 25;
-const TRIES_MAX = 400;
+const TRIES_MAX = 2400;
 
 /** A process that starts a namespace, prints what it got, and waits for its input to end. */
 const CLIENT = `
