@@ -1,4 +1,5 @@
 import type { ReceiveOptions, SessionHandle } from '../broker/broker.ts';
+import type { Consumer } from '../domain/consumers/consumer.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { bytesOf, type Current } from './current.ts';
 import type { Tenure } from './tenure.ts';
@@ -26,14 +27,18 @@ export async function collect(
 ): Promise<readonly LockedMessage[]> {
   const { broker, scheduler, settings, reportFault } = dependencies;
   const { path, consumer } = current;
-  const { maxBatch, batchWindowMs, maxPerSecond, timeoutMs } = consumer;
-  const receive = async (wanted: number, ms: number, signal: AbortSignal) => {
-    const most = await takeRate(tenure, wanted, maxPerSecond);
+  const { maxBatch, batchWindowMs, timeoutMs } = consumer;
+  const receive = async (
+    wanted: number,
+    signal: AbortSignal,
+    waits: { readonly forRateMs: number; readonly forFirstMs: () => number },
+  ) => {
+    const most = await takeRate(tenure, { wanted, consumer, waitMs: waits.forRateMs, signal });
     if (most === 0) return [];
     const options: ReceiveOptions = {
       mode: 'peekLock',
       maxMessages: most,
-      waitMs: ms,
+      waitMs: waits.forFirstMs(),
       signal,
       session,
       answer: settings.claim,
@@ -47,15 +52,17 @@ export async function collect(
     onLocked(messages);
     return messages;
   };
-  const batch = [...(await receive(maxBatch, waitMs, look))];
+  const first = { forRateMs: Infinity, forFirstMs: () => waitMs };
+  const batch = [...(await receive(maxBatch, look, first))];
   const until = scheduler.now() + Math.min(batchWindowMs, tenure.collectMs(timeoutMs));
+  const leftMs = () => until - scheduler.now();
   try {
     for (;;) {
-      const left = until - scheduler.now();
       const isFull = batch.length >= maxBatch || bytesOf(batch) >= settings.claim.bytes;
-      if (batch.length === 0 || left <= 0 || isFull || tenure.signal.aborted) break;
-      const more = await receive(maxBatch - batch.length, left, tenure.signal);
-      if (more.length === 0 && until - scheduler.now() > 0) break;
+      if (batch.length === 0 || leftMs() <= 0 || isFull || tenure.signal.aborted) break;
+      const waits = { forRateMs: leftMs(), forFirstMs: () => Math.max(0, leftMs()) };
+      const more = await receive(maxBatch - batch.length, tenure.signal, waits);
+      if (more.length === 0 && leftMs() > 0) break;
       batch.push(...more);
     }
   } catch (error) {
@@ -66,16 +73,27 @@ export async function collect(
   return batch;
 }
 
-/** Waits until messages may be pushed, and takes them from the rate; 0 = the worker must end. */
+interface RateRequest {
+  readonly wanted: number;
+  readonly consumer: Consumer;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Takes up to `wanted` messages from the rate of the consumer, and waits until it allows one. 0 = `waitMs` are over, or
+ * `signal` was aborted.
+ */
 async function takeRate(
-  tenure: Tenure,
-  wanted: number,
-  perSecond: number | undefined,
+  { rate, clock, changes }: Tenure,
+  { wanted, consumer: { maxPerSecond }, waitMs, signal }: RateRequest,
 ): Promise<number> {
+  const until = clock.now() + waitMs;
   for (;;) {
-    const taken = tenure.rate.take(wanted, perSecond, tenure.clock.now());
-    if (taken > 0 || tenure.signal.aborted) return taken;
-    await tenure.changes.next(tenure.rate.waitMs(perSecond, tenure.clock.now()));
+    const now = clock.now();
+    const taken = rate.take(wanted, maxPerSecond, now);
+    if (taken > 0 || signal.aborted || now >= until) return taken;
+    await changes.next(Math.min(rate.waitMs(maxPerSecond, now), until - now));
   }
 }
 

@@ -11,23 +11,17 @@ type Dependencies = Pick<WorkerDependencies, 'broker' | 'scheduler' | 'reportFau
 export class KeptLocks {
   readonly #dependencies: Dependencies;
   readonly #path: EntityPath;
-  readonly #tokens: Set<string>;
+  readonly #tokens = new Set<string>();
   readonly #timer: Timer;
   #isRenewing = false;
 
-  constructor(
-    dependencies: Dependencies,
-    path: EntityPath,
-    lockMs: number,
-    messages: readonly LockedMessage[],
-  ) {
+  constructor(dependencies: Dependencies, path: EntityPath, lockMs: number) {
     this.#dependencies = dependencies;
     this.#path = path;
-    this.#tokens = new Set(messages.map(({ lockToken }) => lockToken));
     this.#timer = dependencies.scheduler.every(lockMs * RENEW_AFTER, () => void this.#renew());
   }
 
-  /** Keeps the locks of more messages. */
+  /** Keeps the locks of messages, too. */
   add(messages: readonly LockedMessage[]): void {
     for (const { lockToken } of messages) this.#tokens.add(lockToken);
   }

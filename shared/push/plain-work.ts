@@ -3,6 +3,7 @@ import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
 import { type Current, lockMsOf } from './current.ts';
 import { KeptLocks } from './kept-locks.ts';
+import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
 import { divide } from './settlements.ts';
 import type { Ending, Tenure } from './tenure.ts';
@@ -16,11 +17,8 @@ export async function pushMessages(
   dependencies: WorkerDependencies,
   tenure: Tenure,
 ): Promise<Ending> {
-  for (;;) {
-    const current = await tenure.untilReady();
-    if (typeof current === 'string') return current;
-    const look = tenure.beginLook(current);
-    const locks = new KeptLocks(dependencies, current.path, lockMsOf(current.entity), []);
+  return await lookUntilEnd(tenure, async (current, look) => {
+    const locks = new KeptLocks(dependencies, current.path, lockMsOf(current.entity));
     let messages: readonly LockedMessage[] = [];
     try {
       messages = await collect(dependencies, tenure, {
@@ -30,18 +28,12 @@ export async function pushMessages(
         onLocked: (locked) => locks.add(locked),
       });
     } finally {
-      if (messages.length === 0) {
-        locks.end();
-        tenure.freeSlot();
-      }
+      if (messages.length === 0) locks.end();
     }
-    if (messages.length > 0) {
-      const all = messages;
-      tenure.start(all, () => pushBatch(dependencies, tenure, current, { messages: all, locks }));
-    } else if (!look.aborted && tenure.isIdle()) {
-      return 'idle';
-    }
-  }
+    if (messages.length === 0) return false;
+    tenure.start(messages, () => pushBatch(dependencies, tenure, current, { messages, locks }));
+    return true;
+  });
 }
 
 /** Pushes messages for which a slot is taken, in as many calls as they take. */

@@ -3,6 +3,7 @@ import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
 import { bytesOf, type Current, lockMsOf } from './current.ts';
 import { KeptSession } from './kept-locks.ts';
+import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { divide } from './settlements.ts';
@@ -17,24 +18,14 @@ export async function pushSessions(
   dependencies: WorkerDependencies,
   tenure: Tenure,
 ): Promise<Ending> {
-  for (;;) {
-    const current = await tenure.untilReady();
-    if (typeof current === 'string') return current;
-    const look = tenure.beginLook(current);
-    let session: SessionLock | undefined;
-    try {
-      const options = { waitMs: tenure.lookMs, signal: look };
-      session = await dependencies.broker.acceptSession(current.path, options);
-    } finally {
-      if (session === undefined) tenure.freeSlot();
-    }
-    if (session !== undefined) {
-      const work = new SessionWork(dependencies, tenure, current, session);
-      tenure.start([], () => work.run());
-    } else if (!look.aborted && tenure.isIdle()) {
-      return 'idle';
-    }
-  }
+  return await lookUntilEnd(tenure, async (current, look) => {
+    const options = { waitMs: tenure.lookMs, signal: look };
+    const session = await dependencies.broker.acceptSession(current.path, options);
+    if (session === undefined) return false;
+    const work = new SessionWork(dependencies, tenure, current, session);
+    tenure.start([], () => work.run());
+    return true;
+  });
 }
 
 /** The work on one session that is locked. */

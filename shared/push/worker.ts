@@ -1,4 +1,5 @@
 import { BrokerError, isTransient } from '../domain/broker-error.ts';
+import { requiresSession } from '../domain/entities/entity.ts';
 import { pause } from '../domain/scheduler.ts';
 import { inParallel } from '../domain/turns/in-parallel.ts';
 import { type Current, currentOf } from './current.ts';
@@ -93,10 +94,8 @@ async function pushUntilEnd(
   tenure: Tenure,
   { entity, consumer }: Current,
 ): Promise<Ending> {
-  const inSessions =
-    consumer.subQueue === 'main' &&
-    entity.description.kind !== 'topic' &&
-    entity.description.requiresSession;
+  // Messages of dead-letter queues are in no session.
+  const inSessions = consumer.subQueue === 'main' && requiresSession(entity);
   for (;;) {
     try {
       return await (inSessions ? pushSessions : pushMessages)(dependencies, tenure);

@@ -176,3 +176,15 @@ for (const size of [{ body: 200_000 }, { body: 1, property: 30_000 }]) {
     });
   }
 }
+
+test('a window ends a batch although the rate allows no further message yet', async () => {
+  const scene = new Scene(() => ({ ms: 10, reply: DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { maxPerSecond: 1, batchWindowMs: 200 } });
+    const since = scene.now;
+    await scene.send(['first', 'second']);
+    await scene.pause(MINUTE);
+    fewerThan((scene.timesOf('first')[0] ?? Infinity) - since, 600, 'The first call came after');
+    fewerThan((scene.timesOf('second')[0] ?? Infinity) - since, 3000, 'The second came after');
+  });
+});
