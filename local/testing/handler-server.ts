@@ -17,26 +17,30 @@ interface HandlerContext {
 }
 
 interface Route {
+  readonly name: string;
   readonly handler: (event: PushedEvent, context: HandlerContext) => unknown;
   readonly timeoutMs: number;
 }
 
 /** Calls handlers of this process over HTTP, on a port of its own. It keeps no process alive. */
 export class HandlerServer {
+  /** By the path of the address. */
   readonly #routes = new Map<string, Route>();
   #server: Promise<Server> | undefined;
 
-  /** Adds a handler, and returns its address. */
+  /** Adds a handler, and returns its address. `name` = what it is told to be called. */
   async add(name: string, handler: MessageHandler, timeoutMs: number): Promise<string> {
-    this.#routes.set(name, { handler: handler as Route['handler'], timeoutMs });
+    // The consumers of several queues may have one name.
+    const path = `/${randomUUID()}`;
+    this.#routes.set(path, { name, handler: handler as Route['handler'], timeoutMs });
     this.#server ??= listen((request, response) => this.#answer(request, response));
     const { port } = (await this.#server).address() as AddressInfo;
-    return `http://127.0.0.1:${port}/${name}`;
+    return `http://127.0.0.1:${port}${path}`;
   }
 
-  /** Calls a handler no more. */
-  remove(name: string): void {
-    this.#routes.delete(name);
+  /** Calls the handler with an address no more. */
+  remove(address: string): void {
+    this.#routes.delete(new URL(address).pathname);
   }
 
   /** Ends the server with its connections. */
@@ -49,8 +53,7 @@ export class HandlerServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const name = request.url?.slice(1) ?? '';
-    const route = this.#routes.get(name);
+    const route = this.#routes.get(request.url ?? '');
     if (route === undefined) {
       // As if nobody listened: no delivery counts.
       response.writeHead(503).end();
@@ -58,7 +61,7 @@ export class HandlerServer {
     }
     const endsAt = performance.now() + route.timeoutMs;
     const context: HandlerContext = {
-      functionName: name,
+      functionName: route.name,
       awsRequestId: randomUUID(),
       getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()),
     };

@@ -77,8 +77,8 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   readonly url: string;
   readonly #connection: NamespaceClient;
   readonly #handlers = new HandlerServer();
-  /** What makes the consumers of functions anew after a reset. */
-  readonly #consumptions = new Set<() => Promise<unknown>>();
+  /** What makes the consumers of functions anew after a reset, by their paths. */
+  readonly #consumptions = new Map<string, () => Promise<unknown>>();
   #isStopped = false;
 
   constructor(name: string, connection: ConnectionString) {
@@ -159,14 +159,17 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
     try {
       await put();
     } catch (error) {
-      this.#handlers.remove(name);
+      this.#handlers.remove(target);
       throw error;
     }
-    this.#consumptions.add(put);
+    const key = `${at}/consumers/${name}`.toLowerCase();
+    this.#consumptions.set(key, put);
     const stop = async () => {
-      this.#consumptions.delete(put);
-      if (!this.#isStopped) await removeConsumer(this.#client, at, name);
-      this.#handlers.remove(name);
+      // Another function may have its name by now.
+      const isCurrent = this.#consumptions.get(key) === put;
+      if (isCurrent) this.#consumptions.delete(key);
+      if (isCurrent && !this.#isStopped) await removeConsumer(this.#client, at, name);
+      this.#handlers.remove(target);
     };
     return { stop, [Symbol.asyncDispose]: stop };
   }
@@ -174,7 +177,7 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
   async reset(): Promise<void> {
     await this.#change('POST', '$reset', {});
     // Functions get messages as before, as clients that stay connected do. One whose entity is gone has no more to do.
-    for (const put of this.#consumptions) await put().catch(ignoreMissing);
+    for (const put of this.#consumptions.values()) await put().catch(ignoreMissing);
   }
 
   async stop(): Promise<void> {

@@ -247,6 +247,40 @@ test('a function gets messages after a reset, too', async () => {
   assert.deepEqual(items, ['1', '2']);
 });
 
+test('consumers with one name get the messages of their own queues', async () => {
+  const { bus, client } = await started({ queues: ['orders', 'bills'] });
+  const { items, add, enough } = collector<readonly [queue: string, body: string]>(2);
+  for (const queue of ['orders', 'bills']) {
+    const handler = ({ Records }: PushedEvent) => {
+      for (const { body } of Records) add([queue, body]);
+    };
+    await bus.consume(queue, handler, { name: 'worker' });
+  }
+  await client.createSender('orders').sendMessages({ body: 1 });
+  await client.createSender('bills').sendMessages({ body: 2 });
+  await enough;
+  assert.deepEqual(
+    new Map(items),
+    new Map([
+      ['orders', '1'],
+      ['bills', '2'],
+    ]),
+  );
+});
+
+test('a function that takes the place of another one stays when that one is stopped, and after a reset', async () => {
+  const { bus, client } = await started({ queues: ['orders'] });
+  const { items, add, enough } = collector<string>(1);
+  const settings = { name: 'worker' };
+  const former = await bus.consume('orders', () => add('former'), settings);
+  await bus.consume('orders', () => add('latter'), settings);
+  await former.stop();
+  await bus.reset();
+  await client.createSender('orders').sendMessages({ body: 1 });
+  await enough;
+  assert.deepEqual(items, ['latter']);
+});
+
 test('a missing entity and a wrong setting are told', async () => {
   const { bus } = await started({ queues: ['orders'] });
   await assert.rejects(
