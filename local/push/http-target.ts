@@ -5,7 +5,7 @@ import { eventTargets, type RawReply } from '../../lambdas/push/targets/print-an
 import { isLoopback } from '../../server/loopback.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 import { SECOND_MS } from '../../shared/domain/units.ts';
 import type { Targets } from '../../shared/push/ports.ts';
 
@@ -21,9 +21,16 @@ export interface HttpTargetOptions {
   readonly origin: EventOrigin;
 }
 
+/** Targets that are HTTP addresses of this machine. */
+export interface HttpTargets extends Targets {
+  /** Drops the calls that are under way. They have no replies: the locks on their messages end. */
+  close(): void;
+}
+
 /** Targets that are HTTP addresses of this machine: each gets the event of a function by POST, and answers as one. */
-export function httpTargets({ scheduler, clock, origin }: HttpTargetOptions): Targets {
-  return eventTargets({ origin, clock }, ({ consumer: { target, timeoutMs } }, event) => {
+export function httpTargets({ scheduler, clock, origin }: HttpTargetOptions): HttpTargets {
+  const calls = new Map<Call, Timer>();
+  const targets = eventTargets({ origin, clock }, ({ consumer: { target, timeoutMs } }, event) => {
     const url = URL.canParse(target) ? new URL(target) : undefined;
     if (url?.protocol !== 'http:' || !isLoopback(url.hostname)) {
       return Promise.resolve(
@@ -33,11 +40,23 @@ export function httpTargets({ scheduler, clock, origin }: HttpTargetOptions): Ta
     return new Promise((resolve) => {
       const call = new Call(url, event, (reply) => {
         timer.cancel();
+        calls.delete(call);
         resolve(reply);
       });
       const timer = scheduler.after(timeoutMs, () => call.timeOut(timeoutMs));
+      calls.set(call, timer);
     });
   });
+  return {
+    ...targets,
+    close: () => {
+      for (const [call, timer] of calls) {
+        timer.cancel();
+        call.drop();
+      }
+      calls.clear();
+    },
+  };
 }
 
 /** Whatever a name such as `app.localhost` means elsewhere, here it is this machine. */
@@ -53,7 +72,7 @@ const THIS_MACHINE = [
 /** One POST. It reports once, and reads no more than it needs. */
 class Call {
   readonly #request: ClientRequest;
-  readonly #report: (reply: RawReply) => void;
+  #report: (reply: RawReply) => void;
   #isConnected = false;
 
   constructor(url: URL, event: string, report: (reply: RawReply) => void) {
@@ -85,6 +104,12 @@ class Call {
 
   timeOut(ms: number): void {
     this.#end(failed(`The target did not answer within ${ms / SECOND_MS} seconds.`));
+  }
+
+  /** Cuts the connection, and reports nothing. */
+  drop(): void {
+    this.#report = () => {};
+    this.#request.destroy();
   }
 
   #read(response: IncomingMessage): void {

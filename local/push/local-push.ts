@@ -12,7 +12,7 @@ import { HOUR_MS, MB, SECOND_MS } from '../../shared/domain/units.ts';
 import { Dispatcher } from '../../shared/push/dispatcher.ts';
 import type { WorkerSettings } from '../../shared/push/worker-dependencies.ts';
 import type { MovableClock } from '../movable-clock.ts';
-import { httpTargets } from './http-target.ts';
+import { type HttpTargets, httpTargets } from './http-target.ts';
 import { Reminders } from './reminders.ts';
 
 /** On this machine a worker that waits costs nothing. */
@@ -38,6 +38,7 @@ export class LocalPush {
   readonly #reminders: Reminders;
   #stores: WakingStores | undefined;
   #dispatcher: Dispatcher | undefined;
+  #targets: HttpTargets | undefined;
 
   constructor(clock: MovableClock, reportError: (error: unknown) => void) {
     this.#clock = clock;
@@ -63,8 +64,10 @@ export class LocalPush {
   /** Starts to push, also what waits already. */
   start(dependencies: ComposedDependencies): void {
     const { scheduler } = dependencies;
+    const targets = httpTargets({ scheduler, clock: dependencies.clock, origin: ORIGIN });
+    this.#targets = targets;
     const worker = composeWorker(dependencies, {
-      targets: httpTargets({ scheduler, clock: dependencies.clock, origin: ORIGIN }),
+      targets,
       settings: SETTINGS,
       startAnother: async () => {},
       reportFault: this.#reportError,
@@ -85,6 +88,7 @@ export class LocalPush {
   async close(): Promise<void> {
     this.#reminders.close();
     await this.#dispatcher?.close();
+    this.#targets?.close();
   }
 
   async #wakeEverything({ entities }: ComposedDependencies): Promise<void> {

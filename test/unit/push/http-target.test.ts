@@ -143,6 +143,19 @@ test('an event that is too long is not sent', async (t) => {
   assert.equal(server.received.length, 0);
 });
 
+test('calls under way are dropped at the end', async (t) => {
+  const ending = targets();
+  let cut = () => {};
+  const server = await listen(t, (response) => {
+    response.once('close', cut);
+    ending.close();
+  });
+  await new Promise((resolve) => {
+    cut = () => resolve(undefined);
+    void ending.call(pushedTo(server.url));
+  });
+});
+
 /** Answers that never end, each until the timeout. */
 const SLOW: Readonly<Record<string, Answering>> = {
   'says nothing': () => undefined,
