@@ -8,17 +8,17 @@ import type { PushManagement } from '../../shared/broker/ports/management.ts';
 import { parseConsumerKey } from '../../shared/domain/consumers/consumer-key.ts';
 import { parseTarget } from '../../shared/domain/consumers/target.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
-import { HOUR_MS, MB, SECOND_MS } from '../../shared/domain/units.ts';
+import { MB, SECOND_MS } from '../../shared/domain/units.ts';
 import { Dispatcher } from '../../shared/push/dispatcher.ts';
 import type { WorkerSettings } from '../../shared/push/worker-dependencies.ts';
 import type { MovableClock } from '../movable-clock.ts';
 import { type HttpTargets, httpTargets } from './http-target.ts';
 import { Reminders } from './reminders.ts';
 
-/** On this machine a worker that waits costs nothing. */
+/** A worker that waits costs nothing on this machine but its place: a long pause ends it, and a reminder starts it. */
 const SETTINGS: WorkerSettings = {
   lingerMs: 2 * SECOND_MS,
-  waitMsMax: HOUR_MS,
+  waitMsMax: 30 * SECOND_MS,
   graceMs: 2 * SECOND_MS,
   heldBytesMax: 64 * MB,
   claim: { form: 'batch', bytes: EVENT_CLAIM_BYTES, oneMayExceed: true },

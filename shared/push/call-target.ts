@@ -2,7 +2,7 @@ import type { Settlement } from '../broker/broker.ts';
 import { isTransient } from '../domain/broker-error.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { pause } from '../domain/scheduler.ts';
-import { pathOfConsumer } from './current.ts';
+import { pathOfConsumer } from './current-consumer.ts';
 import type { Batch, Refusal, Reply } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';

@@ -1,7 +1,7 @@
 import type { ReceiveOptions, SessionHandle } from '../broker/broker.ts';
 import type { Consumer } from '../domain/consumers/consumer.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { bytesOf, type Current } from './current.ts';
+import { bytesOf, type Current } from './current-consumer.ts';
 import type { Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 

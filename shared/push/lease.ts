@@ -37,7 +37,7 @@ export class ConsumerLease {
   readonly owner: string;
   readonly #dependencies: LeaseDependencies;
   readonly #of: ConsumerReference;
-  #earlier: ConsumerState['earlier'];
+  #formerCalls: ConsumerState['formerCalls'];
   /** The calls that the stored lease allows. */
   #allowed: number;
   #timeoutMs: number;
@@ -58,7 +58,7 @@ export class ConsumerLease {
       readonly at: Instant;
       readonly until: number;
       readonly allowed: number;
-      readonly earlier: ConsumerState['earlier'];
+      readonly formerCalls: ConsumerState['formerCalls'];
       readonly timeoutMs: number;
       readonly fault: ConsumerFault | undefined;
     },
@@ -69,7 +69,7 @@ export class ConsumerLease {
     this.#renewedAt = taken.at;
     this.#until = taken.until;
     this.#allowed = taken.allowed;
-    this.#earlier = taken.earlier;
+    this.#formerCalls = taken.formerCalls;
     this.#timeoutMs = taken.timeoutMs;
     this.fault = taken.fault;
   }
@@ -89,13 +89,13 @@ export class ConsumerLease {
     const at = ages.now();
     const now = clock.now();
     if (seen.lease !== undefined && seen.lease.until > now) return undefined;
-    const earlier = earlierAfter(seen, now);
+    const formerCalls = formerCallsAfter(seen, now);
     const allowed = Math.min(limits.maxConcurrency, CALLS_FIRST);
     const { timeoutMs } = limits;
     const until = now + PUSH.leaseMs;
-    if (!(await states.take(of, { owner, until, calls: allowed, timeoutMs }, seen, earlier)))
+    if (!(await states.take(of, { owner, until, calls: allowed, timeoutMs }, seen, formerCalls)))
       return undefined;
-    const how = { at, until, allowed, earlier, timeoutMs, fault: seen.fault };
+    const how = { at, until, allowed, formerCalls, timeoutMs, fault: seen.fault };
     const taken = new ConsumerLease(dependencies, of, owner, how);
     taken.#timer = scheduler.every(PUSH.renewMs, () => taken.#renewInBackground());
     return taken;
@@ -106,17 +106,19 @@ export class ConsumerLease {
     return this.#isLost;
   }
 
-  /** How many more calls may begin now under `maxConcurrency`, while earlier owners may still have some under way. */
+  /** How many more calls may begin now under `maxConcurrency`, while former owners may still have some under way. */
   free(maxConcurrency: number): number {
     const now = this.#dependencies.clock.now();
-    const others = Object.values(this.#earlier).filter(({ until }) => until > now);
+    const others = Object.values(this.#formerCalls).filter(({ until }) => until > now);
     return maxConcurrency - this.running - others.reduce((sum, { calls }) => sum + calls, 0);
   }
 
   /** When the earliest calls of former owners end at the latest, ms from now; Infinity = there are none. */
-  get earlierEndMs(): number {
+  get formerCallsEndMs(): number {
     const now = this.#dependencies.clock.now();
-    const ends = Object.values(this.#earlier).flatMap(({ until }) => (until > now ? [until] : []));
+    const ends = Object.values(this.#formerCalls).flatMap(({ until }) =>
+      until > now ? [until] : [],
+    );
     return Math.min(Number.POSITIVE_INFINITY, ...ends) - now;
   }
 
@@ -166,7 +168,7 @@ export class ConsumerLease {
     }
     this.#renewedAt = at;
     this.#allowed = allowed;
-    this.#earlier = state.earlier;
+    this.#formerCalls = state.formerCalls;
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -180,7 +182,7 @@ export class ConsumerLease {
    * `callsEnded`. Throws ServiceBusy, ServiceTimeout.
    */
   async release(
-    released: Omit<Released, 'earlier' | 'fault'>,
+    released: Omit<Released, 'formerCalls' | 'fault'>,
   ): Promise<'released' | 'woken' | 'lost'> {
     const ended = await this.#inTurn(async () => {
       // The release has the end of the stored lease as its condition.
@@ -192,7 +194,7 @@ export class ConsumerLease {
       const how = await states.release(this.#of, lease, {
         ...released,
         ...(this.fault === undefined ? {} : { fault: this.fault }),
-        ...(this.running === 0 ? {} : { earlier: { calls: this.running, until } }),
+        ...(this.running === 0 ? {} : { formerCalls: { calls: this.running, until } }),
       });
       if (how === 'woken') this.#until++;
       return how;
@@ -208,7 +210,7 @@ export class ConsumerLease {
 
   /** Notes that the calls that were under way at the release have ended. */
   async callsEnded(): Promise<void> {
-    await this.#dependencies.states.endEarlier(this.#of, this.owner);
+    await this.#dependencies.states.endFormerCalls(this.#of, this.owner);
   }
 
   /** Renews no more, and leaves the lease to end by itself. */
@@ -221,8 +223,11 @@ export class ConsumerLease {
 const CALLS_FIRST = 4;
 
 /** The calls of former owners that may still be under way, when a lease that was not released is taken over. */
-function earlierAfter({ lease, earlier }: ConsumerState, now: number): ConsumerState['earlier'] {
-  const left = Object.entries(earlier).filter(([, { until }]) => until > now);
+function formerCallsAfter(
+  { lease, formerCalls }: ConsumerState,
+  now: number,
+): ConsumerState['formerCalls'] {
+  const left = Object.entries(formerCalls).filter(([, { until }]) => until > now);
   const last =
     lease === undefined
       ? []

@@ -1,4 +1,4 @@
-import type { Current } from './current.ts';
+import type { Current } from './current-consumer.ts';
 import type { Ending, Tenure } from './tenure.ts';
 
 /**

@@ -68,8 +68,8 @@ export interface ConsumerFault {
   readonly error: string;
 }
 
-/** Calls that an earlier owner of the lease may still have under way. */
-export interface EarlierCalls {
+/** Calls that a former owner of the lease may still have under way. */
+export interface FormerCalls {
   readonly calls: number;
   /** The latest end of these calls, epoch ms. */
   readonly until: number;
@@ -97,7 +97,7 @@ export interface ConsumerState {
   /** How often the lease was taken. */
   readonly turn: number;
   /** By former owner. */
-  readonly earlier: Readonly<Record<string, EarlierCalls>>;
+  readonly formerCalls: Readonly<Record<string, FormerCalls>>;
   /** Whether something arrived since the owner last looked, so that it looks again before it ends. */
   readonly isWoken: boolean;
   /** Set while the target cannot be called. */
@@ -109,7 +109,7 @@ export interface ConsumerState {
 /** What a worker stores when it ends. */
 export type Released = Pick<ConsumerState, 'pause' | 'rate' | 'fault'> & {
   /** Calls that are still under way; absent = none. */
-  readonly earlier?: EarlierCalls;
+  readonly formerCalls?: FormerCalls;
 };
 
 /**
@@ -128,7 +128,7 @@ export interface ConsumerStates {
     of: ConsumerReference,
     lease: NonNullable<ConsumerState['lease']>,
     seen: ConsumerState,
-    earlier: ConsumerState['earlier'],
+    formerCalls: ConsumerState['formerCalls'],
   ): Promise<boolean>;
   /**
    * Renews the lease, whose end must grow with each renewal; returns the state. Undefined = it is lost. One write unit.
@@ -148,7 +148,7 @@ export interface ConsumerStates {
     released: Released,
   ): Promise<'released' | 'woken' | 'lost'>;
   /** Notes that the calls of a former owner have ended. One write unit. */
-  endEarlier(of: ConsumerReference, owner: string): Promise<void>;
+  endFormerCalls(of: ConsumerReference, owner: string): Promise<void>;
   /** Lets the owner look again before it ends. False = it does not own the lease any more. One write unit. */
   markWoken(of: ConsumerReference, owner: string): Promise<boolean>;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Consumer } from '../domain/consumers/consumer.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { Changes } from './changes.ts';
-import { bytesOf, type Current, currentOf, lockMsOf } from './current.ts';
-import { Expected } from './expected.ts';
+import { Changes } from './change-signal.ts';
+import { bytesOf, type Current, currentOf, lockMsOf } from './current-consumer.ts';
+import { Expected } from './expected-instants.ts';
 import type { ConsumerLease } from './lease.ts';
 import { MessageRate } from './message-rate.ts';
 import type { ConsumerReference, RateLeft, Reply } from './ports.ts';
@@ -190,7 +190,7 @@ export class Tenure {
       return Math.min(left, PUSH.renewMs);
     }
     if (this.lease.free(maxConcurrency) <= before) {
-      return Math.min(this.lease.earlierEndMs, PUSH.renewMs);
+      return Math.min(this.lease.formerCallsEndMs, PUSH.renewMs);
     }
     if (isHeld) return 0;
     if (this.#heldBytes >= settings.heldBytesMax) return PUSH.renewMs;

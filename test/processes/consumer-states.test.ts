@@ -15,7 +15,7 @@ import { expectStatus } from '../support/test-broker.ts';
 const UNTIL = 1_000_000;
 const LEASE = { until: UNTIL, calls: 4, timeoutMs: 60 } as const;
 /** The state of a consumer that nobody has worked for. */
-const NEW = { turn: 0, earlier: {}, isWoken: false } as const;
+const NEW = { turn: 0, formerCalls: {}, isWoken: false } as const;
 
 /** The lease of the worker `a`, as it releases it. */
 const A = { owner: 'a', until: UNTIL };
@@ -42,8 +42,8 @@ async function start(t: TestContext) {
     assert.ok(state);
     return state;
   };
-  const take = async (owner: string, seen: ConsumerState, earlier = {}) =>
-    await states.take(of, { owner, ...LEASE }, seen, earlier);
+  const take = async (owner: string, seen: ConsumerState, formerCalls = {}) =>
+    await states.take(of, { owner, ...LEASE }, seen, formerCalls);
   return { broker, states, of, read, take };
 }
 
@@ -76,15 +76,15 @@ test('one of two takes the lease, and the other one only after it is seen to hav
 
 test('a renewal tells of calls of former owners, which end', async (t) => {
   const { states, of, read, take } = await start(t);
-  const earlier = { a: { calls: 4, until: UNTIL } };
-  await take('b', await read(), earlier);
+  const formerCalls = { a: { calls: 4, until: UNTIL } };
+  await take('b', await read(), formerCalls);
   const fault = { at: 1, error: 'No.' };
   const lease = { owner: 'b', until: UNTIL + 1, calls: 8, timeoutMs: 70 };
   const renewed = await states.renew(of, lease, fault);
-  assert.deepEqual(renewed, { lease, turn: 1, earlier, isWoken: false, fault });
-  await states.endEarlier(of, 'a');
-  await states.endEarlier(of, 'a');
-  assert.deepEqual((await read()).earlier, {});
+  assert.deepEqual(renewed, { lease, turn: 1, formerCalls, isWoken: false, fault });
+  await states.endFormerCalls(of, 'a');
+  await states.endFormerCalls(of, 'a');
+  assert.deepEqual((await read()).formerCalls, {});
   assert.equal((await states.renew(of, lease, undefined))?.fault, undefined);
 });
 
@@ -95,17 +95,22 @@ test('a release keeps what the next owner must know', async (t) => {
     pause: { until: 5, tries: 2 },
     rate: { messages: 0.5, at: 3 },
     fault: { at: 1, error: 'No.' },
-    earlier: { calls: 2, until: 7 },
+    formerCalls: { calls: 2, until: 7 },
   };
   assert.equal(await states.release(of, A, released), 'released');
-  const { earlier, ...kept } = released;
-  assert.deepEqual(await read(), { ...kept, turn: 1, earlier: { a: earlier }, isWoken: false });
+  const { formerCalls, ...kept } = released;
+  assert.deepEqual(await read(), {
+    ...kept,
+    turn: 1,
+    formerCalls: { a: formerCalls },
+    isWoken: false,
+  });
   // The next one begins without the pause, and without the fault only after it has succeeded.
   await take('b', await read());
   assert.equal((await read()).pause, undefined);
   assert.deepEqual((await read()).fault, released.fault);
   assert.equal(await states.release(of, { ...A, owner: 'b' }, { rate: released.rate }), 'released');
-  assert.deepEqual(await read(), { rate: released.rate, turn: 2, earlier: {}, isWoken: false });
+  assert.deepEqual(await read(), { rate: released.rate, turn: 2, formerCalls: {}, isWoken: false });
 });
 
 test('an owner that was woken cannot release the lease before it has looked again', async (t) => {

@@ -66,7 +66,7 @@ export class DynamoConsumerStates implements ConsumerStates {
     of: ConsumerReference,
     lease: Lease,
     seen: ConsumerState,
-    earlier: ConsumerState['earlier'],
+    formerCalls: ConsumerState['formerCalls'],
   ): Promise<boolean> {
     // A copy of this write that arrives after the lease was released finds another turn.
     const isSameTurn = seen.turn === 0 ? 'attribute_not_exists(turn)' : 'turn = :turn';
@@ -76,14 +76,14 @@ export class DynamoConsumerStates implements ConsumerStates {
     const condition = `(${seen.lease === undefined ? isFree : isAsSeen} OR heldBy = :owner)`;
     const taken = await this.#update(of, {
       UpdateExpression:
-        'SET heldBy = :owner, heldUntil = :until, calls = :calls, callMs = :callMs, earlier = :earlier, turn = :next REMOVE woken, pause',
+        'SET heldBy = :owner, heldUntil = :until, calls = :calls, callMs = :callMs, formerCalls = :formerCalls, turn = :next REMOVE woken, pause',
       ConditionExpression: `attribute_exists(pk) AND ${condition}`,
       ExpressionAttributeValues: {
         ':owner': lease.owner,
         ':until': lease.until,
         ':calls': lease.calls,
         ':callMs': lease.timeoutMs,
-        ':earlier': earlier,
+        ':formerCalls': formerCalls,
         ':next': seen.turn + 1,
         ...(seen.lease && { ':seenBy': seen.lease.owner, ':seenUntil': seen.lease.until }),
         ...(seen.lease === undefined && seen.turn > 0 && { ':turn': seen.turn }),
@@ -117,23 +117,23 @@ export class DynamoConsumerStates implements ConsumerStates {
   async release(
     of: ConsumerReference,
     { owner, until }: Pick<Lease, 'owner' | 'until'>,
-    { earlier, ...kept }: Released,
+    { formerCalls, ...kept }: Released,
   ): Promise<'released' | 'woken' | 'lost'> {
     const set = Object.entries(kept).flatMap(([name, value]) => (value ? [[name, value]] : []));
     const sets = [
       ...set.map(([name]) => `${name} = :${name}`),
-      ...(earlier === undefined ? [] : ['earlier.#owner = :earlier']),
+      ...(formerCalls === undefined ? [] : ['formerCalls.#owner = :formerCalls']),
     ];
     const removed = ['heldBy', 'heldUntil', 'calls', 'callMs', ...(kept.fault ? [] : ['fault'])];
     const released = await this.#update(of, {
       UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}REMOVE ${removed.join(', ')}`,
       ConditionExpression: 'heldBy = :owner AND heldUntil = :until AND attribute_not_exists(woken)',
-      ...(earlier && { ExpressionAttributeNames: { '#owner': owner } }),
+      ...(formerCalls && { ExpressionAttributeNames: { '#owner': owner } }),
       ExpressionAttributeValues: {
         ':owner': owner,
         ':until': until,
         ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
-        ...(earlier && { ':earlier': earlier }),
+        ...(formerCalls && { ':formerCalls': formerCalls }),
       },
     });
     if (released.done) return 'released';
@@ -146,10 +146,10 @@ export class DynamoConsumerStates implements ConsumerStates {
     return goesOn.done ? 'woken' : 'lost';
   }
 
-  async endEarlier(of: ConsumerReference, owner: string): Promise<void> {
+  async endFormerCalls(of: ConsumerReference, owner: string): Promise<void> {
     await this.#update(of, {
-      UpdateExpression: 'REMOVE earlier.#owner',
-      ConditionExpression: 'attribute_exists(earlier.#owner)',
+      UpdateExpression: 'REMOVE formerCalls.#owner',
+      ConditionExpression: 'attribute_exists(formerCalls.#owner)',
       ExpressionAttributeNames: { '#owner': owner },
     });
   }
@@ -173,7 +173,8 @@ export class DynamoConsumerStates implements ConsumerStates {
 }
 
 function stateOf(document: Document): ConsumerState {
-  const { heldBy, heldUntil, calls, callMs, turn, earlier, woken, pause, rate, fault } = document;
+  const { heldBy, heldUntil, calls, callMs, turn, formerCalls, woken, pause, rate, fault } =
+    document;
   return {
     ...(heldBy === undefined
       ? {}
@@ -186,7 +187,7 @@ function stateOf(document: Document): ConsumerState {
           },
         }),
     turn: Number(turn ?? 0),
-    earlier: (earlier ?? {}) as ConsumerState['earlier'],
+    formerCalls: (formerCalls ?? {}) as ConsumerState['formerCalls'],
     isWoken: woken === true,
     ...(pause === undefined ? {} : { pause: pause as NonNullable<ConsumerState['pause']> }),
     ...(rate === undefined ? {} : { rate: rate as NonNullable<ConsumerState['rate']> }),

@@ -52,7 +52,7 @@ test('a consumer that another process owns has one timer, however often it is wo
   const { dispatcher, timers, settled } = dispatcherOf(async () => ({
     lease,
     turn: 1,
-    earlier: {},
+    formerCalls: {},
     isWoken: true,
   }));
   for (let i = 0; i < 5; i++) {

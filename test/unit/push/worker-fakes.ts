@@ -14,7 +14,7 @@ export const OF: ConsumerReference = {
 
 /** The states of one consumer, in memory. */
 export class FakeStates implements ConsumerStates {
-  state: ConsumerState = { turn: 0, earlier: {}, isWoken: false };
+  state: ConsumerState = { turn: 0, formerCalls: {}, isWoken: false };
 
   async read(): Promise<ConsumerState> {
     return this.state;
@@ -24,10 +24,10 @@ export class FakeStates implements ConsumerStates {
     _: ConsumerReference,
     lease: NonNullable<ConsumerState['lease']>,
     seen: ConsumerState,
-    earlier: ConsumerState['earlier'],
+    formerCalls: ConsumerState['formerCalls'],
   ): Promise<boolean> {
     if (this.state.lease?.owner !== seen.lease?.owner) return false;
-    this.state = { ...this.state, lease, earlier, isWoken: false };
+    this.state = { ...this.state, lease, formerCalls, isWoken: false };
     return true;
   }
 
@@ -55,7 +55,7 @@ export class FakeStates implements ConsumerStates {
     return 'released';
   }
 
-  async endEarlier(): Promise<void> {}
+  async endFormerCalls(): Promise<void> {}
 
   async markWoken(_: ConsumerReference, owner: string): Promise<boolean> {
     if (this.state.lease?.owner !== owner) return false;

@@ -149,7 +149,7 @@ test('nobody works for a consumer that is disabled, or that another worker owns'
   assert.equal(await start([THREE], { enabled: false }).run(), 'stopped');
   const { run, states, clock, settled } = start([THREE]);
   const lease = { owner: 'other', until: clock.now() + 1, calls: 1, timeoutMs: 1 };
-  states.state = { lease, turn: 1, earlier: {}, isWoken: false };
+  states.state = { lease, turn: 1, formerCalls: {}, isWoken: false };
   assert.equal(await run(), 'held');
   assert.deepEqual([states.state.isWoken, settled], [true, []]);
 });

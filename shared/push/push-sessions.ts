@@ -1,7 +1,7 @@
 import type { SessionLock } from '../broker/broker.ts';
 import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
-import { bytesOf, type Current, lockMsOf } from './current.ts';
+import { bytesOf, type Current, lockMsOf } from './current-consumer.ts';
 import { KeptSession } from './kept-locks.ts';
 import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';

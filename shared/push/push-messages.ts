@@ -1,7 +1,7 @@
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { callTarget, giveBack, withoutRefused } from './call-target.ts';
 import { collect } from './collect.ts';
-import { type Current, lockMsOf } from './current.ts';
+import { type Current, lockMsOf } from './current-consumer.ts';
 import { KeptLocks } from './kept-locks.ts';
 import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
