@@ -127,6 +127,7 @@ export async function serveNamespace(
     tier,
     leaseMs,
     rootKey,
+    warn,
     reportError,
     stream,
   });

@@ -5,11 +5,13 @@ import { composeDependencies } from '../../shared/app/compose-dependencies.ts';
 import { deployedSettings } from '../../shared/app/deployed-settings.ts';
 import { composeWorker } from '../../shared/app/push/compose-worker.ts';
 import { invokePush, type PushEvent } from '../../shared/app/push/invoke-push.ts';
+import { reportTargetFault } from '../../shared/app/push/report-target-fault.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
-import { reportFault } from '../../shared/app/report-fault.ts';
+import { reportBackgroundFault } from '../../shared/app/report-fault.ts';
 import { readNamespace, readTier } from '../../shared/app/settings.ts';
 import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-broker.ts';
 import { MB, SECOND_MS } from '../../shared/domain/units.ts';
+import { PUSH } from '../../shared/push/push-limits.ts';
 import { runWorker } from '../../shared/push/worker.ts';
 import type { WorkerSettings } from '../../shared/push/worker-dependencies.ts';
 import { startFunction } from '../http/start-function.ts';
@@ -20,6 +22,7 @@ import { lambdaTargetClient, lambdaTargets } from './targets/lambda-target.ts';
 const SETTINGS: WorkerSettings = {
   lingerMs: 0,
   waitMsMax: 30 * SECOND_MS,
+  pauseMsMax: PUSH.unreachableMs.most,
   graceMs: 0,
   heldBytesMax: 32 * MB,
   claim: { form: 'batch', bytes: EVENT_CLAIM_BYTES, oneMayExceed: true },
@@ -54,7 +57,8 @@ export const handler = startFunction(() => {
       }),
       settings: SETTINGS,
       startAnother: invokePush(starter, context.functionName),
-      reportFault,
+      tellFault: reportTargetFault,
+      reportFault: reportBackgroundFault,
     });
     const endsAt = realScheduler.now() + context.getRemainingTimeInMillis() - REST_MS;
     const time = { endsAt, signal: new AbortController().signal };

@@ -34,6 +34,8 @@ export interface SharedSettings {
   readonly leaseMs: number;
   /** The key of RootManageSharedAccessKey of every namespace. */
   readonly rootKey: string;
+  /** Receives a sentence about something that the user can correct. */
+  readonly warn: (sentence: string) => void;
   readonly reportError: (error: unknown) => void;
   /** The stream of the messages table; absent = none is read. */
   readonly stream?: WaitStream | undefined;
@@ -63,10 +65,10 @@ export class RunningNamespace {
 
   /** `onAuthorized` is called before each request that has proved a right is carried out. */
   constructor(name: string, shared: SharedSettings, onAuthorized: () => void) {
-    const { reportError, ...settings } = shared;
+    const { warn, reportError, ...settings } = shared;
     this.name = name;
     this.#reportError = reportError;
-    this.#push = new LocalPush(this.clock, reportError);
+    this.#push = new LocalPush(this.clock, { warn, reportError });
     this.composition = compose({
       ...settings,
       namespace: name,

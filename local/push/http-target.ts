@@ -5,6 +5,7 @@ import { eventTargets, type RawReply } from '../../lambdas/push/targets/print-an
 import { isLoopback } from '../../server/loopback.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { counted } from '../../shared/domain/fault-words.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 import { SECOND_MS } from '../../shared/domain/units.ts';
 import type { Targets } from '../../shared/push/ports.ts';
@@ -103,7 +104,7 @@ class Call {
   }
 
   timeOut(ms: number): void {
-    this.#end(failed(`The target did not answer within ${ms / SECOND_MS} seconds.`));
+    this.#end(failed(`The target did not answer within ${counted(ms / SECOND_MS, 'second')}.`));
   }
 
   /** Cuts the connection, and reports nothing. */

@@ -5,20 +5,23 @@ import { composeWorker } from '../../shared/app/push/compose-worker.ts';
 import { enabledConsumers, START_NONE, storedWakes } from '../../shared/app/push/stored-wakes.ts';
 import type { ConsumerWakes } from '../../shared/broker/ports/consumer-wakes.ts';
 import type { PushManagement } from '../../shared/broker/ports/management.ts';
-import { parseConsumerKey } from '../../shared/domain/consumers/consumer-key.ts';
 import { parseTarget } from '../../shared/domain/consumers/target.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
+import type { SubQueue } from '../../shared/domain/entities/entity-path.ts';
 import { MB, SECOND_MS } from '../../shared/domain/units.ts';
-import { Dispatcher } from '../../shared/push/dispatcher.ts';
+import { placeOf } from '../../shared/push/current-consumer.ts';
 import type { WorkerSettings } from '../../shared/push/worker-dependencies.ts';
 import type { MovableClock } from '../movable-clock.ts';
+import { Dispatcher } from './dispatcher.ts';
 import { type HttpTargets, httpTargets } from './http-target.ts';
 import { Reminders } from './reminders.ts';
 
-/** A worker that waits costs nothing on this machine but its place: a long pause ends it, and a reminder starts it. */
+/** On this machine a worker that waits costs nothing but its place. */
 const SETTINGS: WorkerSettings = {
   lingerMs: 2 * SECOND_MS,
-  waitMsMax: 30 * SECOND_MS,
+  waitMsMax: 10 * SECOND_MS,
+  // Whoever works on a target starts it again and again.
+  pauseMsMax: 30 * SECOND_MS,
   graceMs: 2 * SECOND_MS,
   heldBytesMax: 64 * MB,
   claim: { form: 'batch', bytes: EVENT_CLAIM_BYTES, oneMayExceed: true },
@@ -35,13 +38,25 @@ export class LocalPush {
   readonly management: PushManagement = { allowsTarget: refusalOf };
   readonly #clock: MovableClock;
   readonly #reportError: (error: unknown) => void;
+  readonly #warn: (sentence: string) => void;
   readonly #reminders: Reminders;
   #stores: WakingStores | undefined;
   #dispatcher: Dispatcher | undefined;
   #targets: HttpTargets | undefined;
 
-  constructor(clock: MovableClock, reportError: (error: unknown) => void) {
+  /** `warn` receives a sentence for each fault of a target that begins. */
+  constructor(
+    clock: MovableClock,
+    {
+      warn,
+      reportError,
+    }: {
+      readonly warn: (sentence: string) => void;
+      readonly reportError: (error: unknown) => void;
+    },
+  ) {
     this.#clock = clock;
+    this.#warn = warn;
     this.#reportError = reportError;
     this.#reminders = new Reminders(clock, (entityKey) => this.#wake(entityKey));
   }
@@ -69,7 +84,11 @@ export class LocalPush {
     const worker = composeWorker(dependencies, {
       targets,
       settings: SETTINGS,
-      startAnother: async () => {},
+      startAnother: async (of) => this.#dispatcher?.wake(of),
+      tellFault: (of, { error }) => {
+        const { path, name } = placeOf(of);
+        this.#warn(`The consumer '${name}' of '${path}' fails: ${error}`);
+      },
       reportFault: this.#reportError,
     });
     const { remind } = worker;
@@ -96,19 +115,15 @@ export class LocalPush {
   }
 
   /** Wakes the consumers of a queue, or of all queues of an entity. */
-  #wake(entityKey: string, subQueue?: string): void {
+  #wake(entityKey: string, subQueue?: SubQueue): void {
     const found = this.#stores?.entities.find(entityKey);
     found
       ?.then((entity) => entity && this.#wakeAll(entity, subQueue))
       .catch((error: unknown) => this.#reportError(error));
   }
 
-  #wakeAll(entity: Entity, subQueue?: string): void {
-    for (const of of enabledConsumers(entity)) {
-      const isMeant =
-        subQueue === undefined || parseConsumerKey(of.consumer)?.subQueue === subQueue;
-      if (isMeant) this.#dispatcher?.wake(of);
-    }
+  #wakeAll(entity: Entity, subQueue?: SubQueue): void {
+    for (const of of enabledConsumers(entity, subQueue)) this.#dispatcher?.wake(of);
   }
 }
 

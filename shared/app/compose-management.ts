@@ -15,10 +15,10 @@ import { DynamoQuotaCounts } from '../storage/entities/quota-counts.ts';
 import { DynamoRuleStore } from '../storage/entities/rule-store.ts';
 import type { ComposedDependencies } from './compose-dependencies.ts';
 
-/** A namespace without a dispatcher: no consumer would get a message (semantics J4). */
+/** A namespace that does not push: no consumer would get a message (semantics J4). */
 const NO_PUSH: PushManagement = {
   allowsTarget: () =>
-    'This namespace has no dispatcher, which pushes messages to the targets of consumers: deploy it with one.',
+    'This namespace does not push messages: set push of the stage, and deploy it.',
 };
 
 /**
@@ -73,7 +73,7 @@ async function shownState(
   const now = clock.now();
   return {
     isRunning: lease !== undefined && lease.until > now,
-    ...(fault === undefined ? {} : { lastError: fault.error }),
+    ...(fault === undefined ? {} : { lastError: fault.error, lastErrorAt: fault.at }),
     ...(pause === undefined || pause.until <= now ? {} : { retryAt: pause.until }),
   };
 }

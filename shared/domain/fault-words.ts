@@ -13,6 +13,11 @@ export function listed(words: readonly (string | number)[], conjunction: 'and' |
     : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
+/** A number with its noun: `1 message`, `2 messages`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** `value` in a sentence: as JSON, or by its kind only, since it may be nested too deeply to be printed. */
 export function shown(value: unknown): string {
   const printed = asText(value);

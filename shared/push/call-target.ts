@@ -1,19 +1,14 @@
-import type { Settlement } from '../broker/broker.ts';
-import { isTransient } from '../domain/broker-error.ts';
-import type { LockedMessage } from '../domain/messages/message.ts';
-import { pause } from '../domain/scheduler.ts';
-import { pathOfConsumer } from './current-consumer.ts';
-import type { Batch, Refusal, Reply } from './ports.ts';
-import { PUSH } from './push-limits.ts';
-import { deadLettered, type SettledBatch, settlementsAfter, untried } from './settlements.ts';
+import type { Batch, Reply } from './ports.ts';
+import { giveBack, refuse, settleAll, wakeOthers } from './settle-batch.ts';
+import { type SettledBatch, settlementsAfter } from './settlements.ts';
 import type { Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 /** What became of a batch. */
 export interface Called {
   /**
-   * `untried` = the target was not called, and the messages were given back; `unsettled` = it was called, and some of
-   * the messages are still locked.
+   * `called` = nothing more is to be done with the messages now; `untried` = the target was not called, and they were
+   * given back; `unsettled` = it was called, and some of the messages are still locked.
    */
   readonly kind: 'called' | 'untried' | 'unsettled';
   /** As in `SettledBatch`. */
@@ -34,7 +29,7 @@ export async function callTarget(
   const batch = { ...collected, consumer: consumer ?? collected.consumer };
   const isAllowed =
     consumer?.enabled === true &&
-    tenure.pause === undefined &&
+    tenure.lease.pause === undefined &&
     tenure.ending(consumer.timeoutMs) === undefined &&
     (await tenure.lease.allowCalls(consumer));
   if (!isAllowed) {
@@ -84,38 +79,6 @@ async function callInParts(
   return called;
 }
 
-/** Dead-letters the messages of a batch that no target may get. Returns the batch without them. */
-export async function withoutRefused(
-  dependencies: WorkerDependencies,
-  tenure: Tenure,
-  batch: Batch,
-): Promise<Batch> {
-  const refused = new Map<LockedMessage, Refusal>();
-  for (const message of batch.messages) {
-    const refusal = dependencies.targets.refusalOf(message);
-    if (refusal !== undefined) refused.set(message, refusal);
-  }
-  await refuse(dependencies, tenure, batch, refused);
-  return { ...batch, messages: batch.messages.filter((message) => !refused.has(message)) };
-}
-
-async function refuse(
-  dependencies: WorkerDependencies,
-  tenure: Tenure,
-  batch: Batch,
-  refused: ReadonlyMap<LockedMessage, Refusal>,
-): Promise<void> {
-  if (refused.size === 0) return;
-  const settlements = Array.from(refused, ([{ lockToken }, { reason, description }]) => {
-    tenure.failed(description);
-    return { lockToken, action: deadLettered(batch, reason, description) };
-  });
-  await settleAll(dependencies, tenure, batch, settlements);
-  if (batch.consumer.subQueue !== 'main') {
-    tenure.expect(dependencies.clock.now() + PUSH.deadLetterRetryMs);
-  }
-}
-
 /** Notes when messages come again; in the database too, if the worker may have ended by then. */
 async function expectAgain(
   { remind, settings, reportFault }: WorkerDependencies,
@@ -129,58 +92,4 @@ async function expectAgain(
     // The worker notes it once more when it ends.
     await remind(entity, now + delayMs).catch(reportFault);
   }
-}
-
-/** Gives messages back for which no target was called. */
-export async function giveBack(
-  dependencies: WorkerDependencies,
-  tenure: Tenure,
-  batch: Batch,
-): Promise<void> {
-  await settleAll(dependencies, tenure, batch, untried(batch.messages));
-  await wakeOthers(dependencies, tenure, batch);
-}
-
-/** Lets other consumers of the queue push what was given back. */
-async function wakeOthers(
-  dependencies: WorkerDependencies,
-  { of }: Tenure,
-  { entity }: Batch,
-): Promise<void> {
-  await dependencies.wakeOthers(entity, of).catch(dependencies.reportFault);
-}
-
-/**
- * Settles messages, again and again while the database is busy. What cannot be settled returns when its lock ends; the
- * consumer's state says so. Returns whether all were settled.
- */
-async function settleAll(
-  { broker, scheduler }: WorkerDependencies,
-  tenure: Tenure,
-  batch: Batch,
-  settlements: readonly Settlement[],
-): Promise<boolean> {
-  const path = pathOfConsumer(batch.entity, batch.consumer);
-  let left = settlements;
-  let error: unknown;
-  for (let tries = 0; left.length > 0 && tries < PUSH.settleTriesMax; tries++) {
-    if (tries > 0) await pause(scheduler, PUSH.settlePauseMs * 2 ** tries);
-    try {
-      const outcomes = await broker.settle(path, left, batch.sessionId);
-      const refused = outcomes.map(({ refusal }) => refusal);
-      error = refused.find((refusal) => refusal !== undefined);
-      left = left.filter((_, i) => isTransient(refused[i]));
-    } catch (failure) {
-      error = failure;
-      if (!isTransient(failure)) break;
-    }
-  }
-  if (error === undefined) return true;
-  tenure.failed(`Messages could not be settled: ${textOf(error)}`);
-  tenure.expectLockEnds(batch);
-  return false;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,13 +2,13 @@ import { MINUTE_MS, SECOND_MS } from '../domain/units.ts';
 import { PUSH } from './push-limits.ts';
 
 /** Instants, epoch ms, at which messages become available again, in steps that are coarser the later they are. */
-export class Expected {
+export class ExpectedInstants {
   #instants = new Set<number>();
 
   /** Notes that messages become available at an instant; `now` = the time. */
   add(instant: number, now: number): void {
     const step = stepFor(instant - now);
-    // Those that are too many are found when another one is due.
+    // Beyond the bound, the messages are found when those of another instant are.
     if (this.#instants.size < PUSH.expectedMax)
       this.#instants.add(Math.ceil(instant / step) * step);
   }

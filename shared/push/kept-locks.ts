@@ -3,6 +3,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entities/entity-path.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 import type { Timer } from '../domain/scheduler.ts';
+import { isOver } from './current-consumer.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 type Dependencies = Pick<WorkerDependencies, 'broker' | 'scheduler' | 'reportFault'>;
@@ -48,7 +49,8 @@ export class KeptLocks {
         if (refusal !== undefined && !refusal.retryable) this.#tokens.delete(lockToken);
       }
     } catch (error) {
-      reportFault(error);
+      if (isOver(error)) this.end();
+      else reportFault(error);
     } finally {
       this.#isRenewing = false;
     }
@@ -81,7 +83,7 @@ export class KeptSession {
     try {
       await broker.renewSession(this.#path, this.#session);
     } catch (error) {
-      this.isLost ||= isLockLost(error);
+      this.isLost ||= isLost(error);
       if (!this.isLost) reportFault(error);
     }
   }
@@ -98,7 +100,7 @@ export class KeptSession {
       await this.#dependencies.broker.releaseSession(this.#path, this.#session);
     } catch (error) {
       // Its lock ends by itself.
-      if (!isLockLost(error)) this.#dependencies.reportFault(error);
+      if (!isLost(error)) this.#dependencies.reportFault(error);
     }
   }
 }
@@ -106,6 +108,6 @@ export class KeptSession {
 /** The share of a lock's length after which it is renewed: two renewals may fail before it ends. */
 const RENEW_AFTER = 1 / 3;
 
-function isLockLost(error: unknown): boolean {
-  return error instanceof BrokerError && error.code === 'SessionLockLost';
+function isLost(error: unknown): boolean {
+  return isOver(error) || (error instanceof BrokerError && error.code === 'SessionLockLost');
 }

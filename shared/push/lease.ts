@@ -1,12 +1,15 @@
 import type { AgeClock, Instant } from '../domain/age.ts';
 import type { Clock } from '../domain/clock.ts';
+import { present } from '../domain/present.ts';
 import type { Scheduler, Timer } from '../domain/scheduler.ts';
 import type {
   ConsumerFault,
   ConsumerReference,
   ConsumerState,
   ConsumerStates,
-  Released,
+  Pause,
+  RateLeft,
+  Trouble,
 } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 
@@ -32,8 +35,8 @@ export interface CallLimits {
 export class ConsumerLease {
   /** Calls under way. */
   running = 0;
-  /** The last thing that went wrong; it is stored with the next write. */
-  fault: ConsumerFault | undefined;
+  /** What is wrong, as it is stored with the next write. */
+  #trouble: Trouble = {};
   readonly owner: string;
   readonly #dependencies: LeaseDependencies;
   readonly #of: ConsumerReference;
@@ -71,7 +74,7 @@ export class ConsumerLease {
     this.#allowed = taken.allowed;
     this.#formerCalls = taken.formerCalls;
     this.#timeoutMs = taken.timeoutMs;
-    this.fault = taken.fault;
+    if (taken.fault !== undefined) this.#trouble = { fault: taken.fault };
   }
 
   /**
@@ -140,6 +143,30 @@ export class ConsumerLease {
     return age < PUSH.leaseMs - PUSH.leaseMarginMs;
   }
 
+  /** What is wrong with the consumer. */
+  get trouble(): Trouble {
+    return this.#trouble;
+  }
+
+  /** Notes what is wrong with the consumer. Others see at once that a fault or a pause begins, and the rest later. */
+  noteTrouble(trouble: Trouble): void {
+    const { fault, pause } = this.#trouble;
+    this.#trouble = trouble;
+    const isFault = fault === undefined && trouble.fault !== undefined;
+    const isPause = this.pause !== undefined && this.pause.until !== pause?.until;
+    if (isFault || isPause) this.#renewInBackground();
+  }
+
+  /** The pause of the consumer; undefined = it is over, or there was none. */
+  get pause(): Pause | undefined {
+    const { pause } = this.#trouble;
+    return pause && pause.until > this.#dependencies.clock.now() ? pause : undefined;
+  }
+
+  get #troubleNow(): Trouble {
+    return present({ fault: this.#trouble.fault, pause: this.pause });
+  }
+
   #renewInBackground(): void {
     this.#renew(CALLS_FIRST).catch((error: unknown) => this.#dependencies.reportFault(error));
   }
@@ -160,7 +187,7 @@ export class ConsumerLease {
     this.#isUncertain = true;
     const { owner } = this;
     const lease = { owner, until: this.#until, calls: allowed, timeoutMs: this.#timeoutMs };
-    const state = await states.renew(this.#of, lease, this.fault);
+    const state = await states.renew(this.#of, lease, this.#troubleNow);
     this.#isUncertain = false;
     if (state === undefined) {
       this.#isLost = true;
@@ -181,9 +208,7 @@ export class ConsumerLease {
    * Ends the lease; see `ConsumerStates.release`. After `woken` it goes on. Calls under way are counted until
    * `callsEnded`. Throws ServiceBusy, ServiceTimeout.
    */
-  async release(
-    released: Omit<Released, 'formerCalls' | 'fault'>,
-  ): Promise<'released' | 'woken' | 'lost'> {
+  async release(rate: RateLeft): Promise<'released' | 'woken' | 'lost'> {
     const ended = await this.#inTurn(async () => {
       // The release has the end of the stored lease as its condition.
       if (this.#isUncertain) await this.#renewNow(CALLS_FIRST);
@@ -192,8 +217,8 @@ export class ConsumerLease {
       const lease = { owner: this.owner, until: this.#until };
       const until = clock.now() + this.#timeoutMs;
       const how = await states.release(this.#of, lease, {
-        ...released,
-        ...(this.fault === undefined ? {} : { fault: this.fault }),
+        ...this.#troubleNow,
+        rate,
         ...(this.running === 0 ? {} : { formerCalls: { calls: this.running, until } }),
       });
       if (how === 'woken') this.#until++;

@@ -11,7 +11,7 @@ export async function lookUntilEnd(
   claim: (current: Current, look: AbortSignal) => Promise<boolean>,
 ): Promise<Ending> {
   for (;;) {
-    const current = await tenure.untilReady();
+    const current = await tenure.untilLook();
     if (typeof current === 'string') return current;
     const look = tenure.beginLook(current);
     let isStarted = false;

@@ -1,5 +1,6 @@
 import type { Consumer } from '../domain/consumers/consumer.ts';
 import type { Entity } from '../domain/entities/entity.ts';
+import type { SubQueue } from '../domain/entities/entity-path.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 
 /** Names a consumer. */
@@ -54,13 +55,13 @@ export interface Refusal {
 
 /** Calls the targets of consumers. */
 export interface Targets {
-  /** Why no target may get a message; undefined = it may. */
-  refusalOf(message: LockedMessage): Refusal | undefined;
+  /** Why no target may get a message of a sub-queue; undefined = it may. */
+  refusalOf(message: LockedMessage, subQueue: SubQueue): Refusal | undefined;
   /** Calls the target of a batch's consumer; after the consumer's `timeoutMs` it has failed. Never throws. */
   call(batch: Batch): Promise<Reply>;
 }
 
-/** The last thing that went wrong with a consumer. */
+/** The last thing that went wrong with a consumer, until a call succeeds. */
 export interface ConsumerFault {
   /** Epoch ms. */
   readonly at: number;
@@ -82,6 +83,14 @@ export interface RateLeft {
   readonly at: number;
 }
 
+/** The time for which a target is not called, after calls that could not be made. */
+export interface Pause {
+  /** Epoch ms. */
+  readonly until: number;
+  /** Calls in a row that could not be made. */
+  readonly tries: number;
+}
+
 /** Who works for a consumer, and how it goes. */
 export interface ConsumerState {
   readonly lease?: {
@@ -101,16 +110,20 @@ export interface ConsumerState {
   /** Whether something arrived since the owner last looked, so that it looks again before it ends. */
   readonly isWoken: boolean;
   /** Set while the target cannot be called. */
-  readonly pause?: { readonly until: number; readonly tries: number };
+  readonly pause?: Pause;
   readonly rate?: RateLeft;
   readonly fault?: ConsumerFault;
 }
 
+/** What is wrong with a consumer. */
+export type Trouble = Pick<ConsumerState, 'fault' | 'pause'>;
+
 /** What a worker stores when it ends. */
-export type Released = Pick<ConsumerState, 'pause' | 'rate' | 'fault'> & {
-  /** Calls that are still under way; absent = none. */
-  readonly formerCalls?: FormerCalls;
-};
+export type Released = Trouble &
+  Pick<ConsumerState, 'rate'> & {
+    /** Calls that are still under way; absent = none. */
+    readonly formerCalls?: FormerCalls;
+  };
 
 /**
  * Keeps the states of consumers, each of which one worker at a time owns. Every write is conditional on the lease as
@@ -131,12 +144,13 @@ export interface ConsumerStates {
     formerCalls: ConsumerState['formerCalls'],
   ): Promise<boolean>;
   /**
-   * Renews the lease, whose end must grow with each renewal; returns the state. Undefined = it is lost. One write unit.
+   * Renews the lease, whose end must grow with each renewal; returns the state. The trouble of the consumer is then
+   * what is given. Undefined = it is lost. One write unit.
    */
   renew(
     of: ConsumerReference,
     lease: NonNullable<ConsumerState['lease']>,
-    fault: ConsumerFault | undefined,
+    trouble: Trouble,
   ): Promise<ConsumerState | undefined>;
   /**
    * Ends the lease, whose end is `until`, unless something arrived since the owner last looked: then the state is not

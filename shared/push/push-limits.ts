@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from '../domain/units.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/units.ts';
 
 /** The times and bounds of pushing. Times in ms. */
 export const PUSH = {
@@ -7,7 +7,7 @@ export const PUSH = {
   renewMs: 10 * SECOND_MS,
   /** A worker calls nobody so shortly before its lease ends: the clocks of two machines differ. */
   leaseMarginMs: 5 * SECOND_MS,
-  /** A call begins so long before the last moment at which it may. */
+  /** A batch window ends so long before a call may last begin. */
   lastCallMs: 1 * SECOND_MS,
   /** Tries to mark a consumer as woken, or to start, while its owners change. */
   wakeTriesMax: 5,
@@ -17,11 +17,13 @@ export const PUSH = {
   retryMsMax: 5 * MINUTE_MS,
   /** A dead-letter queue counts no deliveries, so there the delay does not grow. */
   deadLetterRetryMs: 1 * MINUTE_MS,
+  /** The delay of a message in a dead-letter queue that no target may get. */
+  refusedMs: 1 * HOUR_MS,
   /** After so many failed deliveries a message is delivered alone, so that it cannot take others with it. */
   aloneAfterFailures: 3,
 
   /** The pause of a consumer whose target cannot be called; it doubles with each try. */
-  throttledMs: { first: 1 * SECOND_MS, most: 30 * SECOND_MS },
+  throttledMs: { first: 1 * SECOND_MS, most: 1 * MINUTE_MS },
   unreachableMs: { first: 5 * SECOND_MS, most: 5 * MINUTE_MS },
   /** The pause of a worker while the database is busy, and after an error of its own. */
   busyMs: 2 * SECOND_MS,

@@ -1,10 +1,11 @@
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { callTarget, giveBack, withoutRefused } from './call-target.ts';
+import { callTarget } from './call-target.ts';
 import { collect } from './collect.ts';
 import { type Current, lockMsOf } from './current-consumer.ts';
 import { KeptLocks } from './kept-locks.ts';
 import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
+import { giveBack, withoutRefused } from './settle-batch.ts';
 import { divide } from './settlements.ts';
 import type { Ending, Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
@@ -61,7 +62,7 @@ async function pushBatch(
     const all = await withoutRefused(dependencies, tenure, { entity, consumer, messages });
     for (const batch of divide(all)) {
       // The first call has the slot that was taken for the messages.
-      const isReady = hasSlot || typeof (await tenure.untilNext({ isHeld: true })) !== 'string';
+      const isReady = hasSlot || typeof (await tenure.untilCall()) !== 'string';
       hasSlot = false;
       if (isReady) calls.push(call(batch));
       else await giveBack(dependencies, tenure, batch);

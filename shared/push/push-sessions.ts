@@ -1,11 +1,12 @@
 import type { SessionLock } from '../broker/broker.ts';
-import { callTarget, giveBack, withoutRefused } from './call-target.ts';
+import { callTarget } from './call-target.ts';
 import { collect } from './collect.ts';
 import { bytesOf, type Current, lockMsOf } from './current-consumer.ts';
 import { KeptSession } from './kept-locks.ts';
 import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
 import { PUSH } from './push-limits.ts';
+import { giveBack, withoutRefused } from './settle-batch.ts';
 import { divide } from './settlements.ts';
 import type { Ending, Tenure } from './tenure.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
@@ -129,7 +130,7 @@ class SessionWork {
   /** Takes the slot for the next batch, if it has none. False = no call may begin any more. */
   async #nextSlot(): Promise<boolean> {
     this.#freeSlot();
-    const current = await this.#tenure.untilNext({ isHeld: false });
+    const current = await this.#tenure.untilBatch();
     if (typeof current === 'string') return false;
     this.#current = current;
     this.#hasSlot = true;

@@ -1,5 +1,4 @@
 import type { Settlement, SettlementAction } from '../broker/broker.ts';
-import { LIMITS } from '../domain/limits.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
 import { present } from '../domain/present.ts';
 import type { Batch, Failure, Reply } from './ports.ts';
@@ -48,7 +47,7 @@ function settled(
 ): SettlementAction {
   if (failed === undefined) return { kind: 'complete' } as const;
   if (failed.kind === 'defer') return failed;
-  return deadLettered(batch, failed.reason, failed.description);
+  return deadLettered(batch, failed, PUSH.deadLetterRetryMs);
 }
 
 /** Whether a message that fails is dead-lettered, since its deliveries are used up. */
@@ -58,21 +57,14 @@ function isLast({ entity, consumer }: Batch, { failedDeliveries }: LockedMessage
   return failedDeliveries + 1 >= description.maxDeliveryCount;
 }
 
-/** Dead-letters a message. In a dead-letter queue, where that cannot be done, the message waits. */
+/** Dead-letters a message. In a dead-letter queue, where that cannot be done, the message waits for `delayMs`. */
 export function deadLettered(
   { consumer }: Pick<Batch, 'consumer'>,
-  reason: string | undefined,
-  description: string | undefined,
+  { reason, description }: { readonly reason?: string; readonly description?: string },
+  delayMs: number,
 ): SettlementAction {
-  if (consumer.subQueue !== 'main') return { kind: 'abandon', delayMs: PUSH.deadLetterRetryMs };
-  return {
-    kind: 'deadLetter',
-    ...present({ reason: cut(reason), description: cut(description) }),
-  };
-}
-
-function cut(text: string | undefined): string | undefined {
-  return text?.slice(0, LIMITS.deadLetterTextLength);
+  if (consumer.subQueue !== 'main') return { kind: 'abandon', delayMs };
+  return { kind: 'deadLetter', ...present({ reason, description }) };
 }
 
 /** Gives messages back that nobody was called for: no delivery counts. */

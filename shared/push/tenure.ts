@@ -1,12 +1,14 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Consumer } from '../domain/consumers/consumer.ts';
+import { counted } from '../domain/fault-words.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
-import { Changes } from './change-signal.ts';
+import { present } from '../domain/present.ts';
+import { ChangeSignal } from './change-signal.ts';
 import { bytesOf, type Current, currentOf, lockMsOf } from './current-consumer.ts';
-import { Expected } from './expected-instants.ts';
+import { ExpectedInstants } from './expected-instants.ts';
 import type { ConsumerLease } from './lease.ts';
 import { MessageRate } from './message-rate.ts';
-import type { ConsumerReference, RateLeft, Reply } from './ports.ts';
+import type { ConsumerFault, ConsumerReference, Pause, RateLeft, Reply, Trouble } from './ports.ts';
 import { PUSH } from './push-limits.ts';
 import { pauseAfter } from './settlements.ts';
 import type { WorkerDependencies, WorkerTime } from './worker-dependencies.ts';
@@ -21,8 +23,8 @@ export type Ending = 'idle' | 'over' | 'closed' | 'lost' | 'paused' | 'stopped';
 export class Tenure {
   readonly of: ConsumerReference;
   readonly lease: ConsumerLease;
-  readonly changes: Changes;
-  readonly expected = new Expected();
+  readonly changes: ChangeSignal;
+  readonly expected = new ExpectedInstants();
   readonly rate: MessageRate;
   readonly signal: AbortSignal;
   /** Bytes of messages that are held, or may be soon. */
@@ -38,7 +40,6 @@ export class Tenure {
   readonly #endsAt: number;
   /** Tasks that wait for a slot; they get it before a look for more messages does. */
   #waitingTasks = 0;
-  #pause: { readonly until: number; readonly tries: number } | undefined;
   /** Of the consumer as it was last seen. */
   #version: number | undefined;
 
@@ -52,7 +53,7 @@ export class Tenure {
     this.of = of;
     this.lease = lease;
     this.rate = new MessageRate(started.rate);
-    this.changes = new Changes(dependencies.scheduler);
+    this.changes = new ChangeSignal(dependencies.scheduler);
     this.#endsAt = started.time.endsAt;
     this.signal = started.time.signal;
     this.#close = () => this.#endLook();
@@ -85,44 +86,55 @@ export class Tenure {
     return currentOf(await this.#dependencies.entities.find(this.of.entityKey), this.of);
   }
 
-  /** The pause, which ends at an instant, epoch ms, after so many calls in a row that could not be made. */
-  get pause(): { readonly until: number; readonly tries: number } | undefined {
-    return this.#pause !== undefined && this.#pause.until > this.clock.now()
-      ? this.#pause
-      : undefined;
-  }
-
   /** Ends the pause of a consumer that was changed: it may have another target. */
   noteVersion({ version }: Consumer): void {
-    if (this.#version !== undefined && this.#version !== version) this.#pause = undefined;
+    if (this.#version !== undefined && this.#version !== version) this.setPause(undefined);
     this.#version = version;
   }
 
   /** Notes a reply, which begins or ends a pause. */
   replied(reply: Reply): void {
-    if (reply.kind === 'answered') {
-      this.#pause = undefined;
+    if (reply.kind === 'unavailable') {
+      // Calls that ran at the same time count once.
+      const pause = this.lease.pause ?? this.#pauseAfter(reply);
+      this.#noteTrouble({ fault: this.#faultOf(reply.error), pause });
+    } else if (reply.kind === 'answered') {
       const { length } = reply.failures;
-      if (length === 0) this.lease.fault = undefined;
-      else this.failed(`The target answered that ${length} messages of a call failed.`);
-      return;
+      const fault = this.#faultOf(
+        `The target answered that ${counted(length, 'message')} of a call failed.`,
+      );
+      this.#noteTrouble(length === 0 ? {} : { fault });
+    } else {
+      this.failed(reply.error);
     }
-    this.failed(reply.error);
-    if (reply.kind !== 'unavailable') return;
-    // Calls that ran at the same time count once.
-    if (this.pause !== undefined) return;
-    const tries = this.#pause?.tries ?? 0;
-    this.#pause = { until: this.clock.now() + pauseAfter(reply, tries), tries: tries + 1 };
   }
 
-  /** Goes on with the pauses of the worker before. */
-  continuePause(pause: { readonly until: number; readonly tries: number } | undefined): void {
-    this.#pause = pause;
+  #pauseAfter(reply: Extract<Reply, { kind: 'unavailable' }>): Pause {
+    const tries = this.lease.trouble.pause?.tries ?? 0;
+    const ms = Math.min(pauseAfter(reply, tries), this.#dependencies.settings.pauseMsMax);
+    return { until: this.clock.now() + ms, tries: tries + 1 };
+  }
+
+  /** Begins, goes on with or ends a pause. */
+  setPause(pause: Pause | undefined): void {
+    this.#noteTrouble(present({ ...this.lease.trouble, pause }));
   }
 
   /** Notes what went wrong. */
   failed(error: string): void {
-    this.lease.fault = { at: this.clock.now(), error: error.slice(0, PUSH.faultLengthMax) };
+    this.#noteTrouble({ ...this.lease.trouble, fault: this.#faultOf(error) });
+  }
+
+  #faultOf(error: string): ConsumerFault {
+    return { at: this.clock.now(), error: error.slice(0, PUSH.faultLengthMax) };
+  }
+
+  #noteTrouble(trouble: Trouble): void {
+    const isFirst = this.lease.trouble.fault === undefined && trouble.fault !== undefined;
+    this.lease.noteTrouble(trouble);
+    if (isFirst && trouble.fault !== undefined) {
+      this.#dependencies.tellFault(this.of, trouble.fault);
+    }
   }
 
   /** Why no new call may begin any more; undefined = it may. */
@@ -139,24 +151,42 @@ export class Tenure {
     return Math.max(0, left - timeoutMs - PUSH.leaseMarginMs - PUSH.lastCallMs);
   }
 
-  /** Waits as `untilReady` for a task, before the next look. `isHeld` = its messages are locked already. */
-  async untilNext({ isHeld }: { readonly isHeld: boolean }): Promise<Current | Ending> {
+  /** Waits until a look may begin, and takes its slot. Tasks that wait for one come first. */
+  async untilLook(): Promise<Current | Ending> {
+    return await this.#untilSlot((consumer) => this.#claimMs(consumer, this.#waitingTasks));
+  }
+
+  /** Waits until the next batch of a session may be claimed, and takes its slot. */
+  async untilBatch(): Promise<Current | Ending> {
+    return await this.#asTask(() => this.#untilSlot((consumer) => this.#claimMs(consumer, 0)));
+  }
+
+  /** Waits until a call with messages that are locked may begin, and takes its slot. No lock is held through a pause. */
+  async untilCall(): Promise<Current | Ending> {
+    return await this.#asTask(() =>
+      this.#untilSlot((consumer) =>
+        this.lease.pause === undefined ? this.#slotMs(consumer, 0) : 'paused',
+      ),
+    );
+  }
+
+  async #asTask(untilSlot: () => Promise<Current | Ending>): Promise<Current | Ending> {
     this.#waitingTasks++;
     try {
       // A look that waits for messages gives its slot back.
       const current = await this.current();
       if (current && this.lease.free(current.consumer.maxConcurrency) <= 0) this.#endLook();
-      return await this.untilReady(isHeld ? 'batch' : 'session');
+      return await untilSlot();
     } finally {
       this.#waitingTasks--;
     }
   }
 
   /**
-   * Waits until a call may begin, and takes its slot. Returns why no call may begin any more. Throws what reading
-   * throws.
+   * Waits until a call may begin, and takes its slot; returns why none may begin any more. `waitMs` = how long to wait,
+   * as `#claimMs` says it. Throws what reading throws.
    */
-  async untilReady(asker: 'look' | 'session' | 'batch' = 'look'): Promise<Current | Ending> {
+  async #untilSlot(waitMs: (consumer: Consumer) => number | 'paused'): Promise<Current | Ending> {
     for (;;) {
       const current = await this.current();
       if (current === undefined || !current.consumer.enabled) return 'stopped';
@@ -164,37 +194,37 @@ export class Tenure {
       this.noteVersion(consumer);
       const ending = this.ending(consumer.timeoutMs);
       if (ending !== undefined) return ending;
-      const waitMs = this.#waitMs(consumer, asker);
-      if (waitMs === 'paused') return 'paused';
-      if (waitMs === 0) {
+      const ms = waitMs(consumer);
+      if (ms === 'paused') return 'paused';
+      if (ms === 0) {
         this.lease.running++;
         return current;
       }
-      await this.changes.next(waitMs);
+      await this.changes.next(ms);
     }
   }
 
-  /** How long to wait before a call may begin, ms; 0 = it may. `paused` = too long to wait. */
-  #waitMs(
-    { maxConcurrency, maxPerSecond }: Consumer,
-    asker: 'look' | 'session' | 'batch',
-  ): number | 'paused' {
-    const { settings } = this.#dependencies;
-    const isHeld = asker === 'batch';
-    const before = asker === 'look' ? this.#waitingTasks : 0;
-    const { pause } = this;
+  /**
+   * How long to wait before messages may be claimed, while `others` tasks want slots, ms; 0 = they may be. `paused` =
+   * too long to wait.
+   */
+  #claimMs(consumer: Consumer, others: number): number | 'paused' {
+    const { waitMsMax, heldBytesMax } = this.#dependencies.settings;
+    const { pause } = this.lease;
     if (pause !== undefined) {
       const left = pause.until - this.clock.now();
-      // No lock is held through a pause.
-      if (isHeld || (left > settings.waitMsMax && this.tasks === 0)) return 'paused';
-      return Math.min(left, PUSH.renewMs);
+      return left > waitMsMax && this.tasks === 0 ? 'paused' : Math.min(left, PUSH.renewMs);
     }
-    if (this.lease.free(maxConcurrency) <= before) {
-      return Math.min(this.lease.formerCallsEndMs, PUSH.renewMs);
-    }
-    if (isHeld) return 0;
-    if (this.#heldBytes >= settings.heldBytesMax) return PUSH.renewMs;
-    return this.rate.waitMs(maxPerSecond, this.clock.now());
+    const slotMs = this.#slotMs(consumer, others);
+    if (slotMs > 0) return slotMs;
+    if (this.#heldBytes >= heldBytesMax) return PUSH.renewMs;
+    return this.rate.waitMs(consumer.maxPerSecond, this.clock.now());
+  }
+
+  /** How long to wait for a slot, ms; 0 = there is one beside those for `others`. */
+  #slotMs({ maxConcurrency }: Consumer, others: number): number {
+    if (this.lease.free(maxConcurrency) > others) return 0;
+    return Math.min(this.lease.formerCallsEndMs, PUSH.renewMs);
   }
 
   /** Gives a slot back. */

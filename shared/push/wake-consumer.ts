@@ -27,7 +27,8 @@ export async function wakeConsumer(
     const { lease, pause } = state;
     const now = clock.now();
     if (lease === undefined || lease.until <= now) {
-      const isPaused = pause !== undefined && pause.until > now;
+      // The pause of a worker that crashed has no reminder: the next worker goes on with it.
+      const isPaused = lease === undefined && pause !== undefined && pause.until > now;
       return isPaused ? { kind: 'paused' } : { kind: 'start', state };
     }
     if (state.isWoken || (await states.markWoken(of, lease.owner))) return { kind: 'held' };

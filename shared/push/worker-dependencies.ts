@@ -5,7 +5,7 @@ import type { Entity } from '../domain/entities/entity.ts';
 import type { SubQueue } from '../domain/entities/entity-path.ts';
 import type { AnswerLimit } from '../domain/messages/answer-limit.ts';
 import type { LeaseDependencies } from './lease.ts';
-import type { ConsumerReference, Targets } from './ports.ts';
+import type { ConsumerFault, ConsumerReference, Targets } from './ports.ts';
 
 /** What a worker works with. */
 export interface WorkerDependencies extends LeaseDependencies {
@@ -30,6 +30,8 @@ export interface WorkerDependencies extends LeaseDependencies {
   readonly wakeOthers: (entity: Entity, of: ConsumerReference) => Promise<void>;
   /** Starts another worker for a consumer, which goes on where this one ends. */
   readonly startAnother: (of: ConsumerReference) => Promise<void>;
+  /** Hears of a fault that begins. */
+  readonly tellFault: (of: ConsumerReference, fault: ConsumerFault) => void;
   readonly settings: WorkerSettings;
   /** Calls a listener when users move the clock; returns what ends that. Absent = they cannot. */
   readonly onClockMove?: (listener: () => void) => () => void;
@@ -41,6 +43,8 @@ export interface WorkerSettings {
   readonly lingerMs: number;
   /** How long a worker waits for messages that are expected, or for the end of a pause; others wake it later. */
   readonly waitMsMax: number;
+  /** How long a consumer pauses at most whose target cannot be called. */
+  readonly pauseMsMax: number;
   /** How long a worker that must end waits for its calls. */
   readonly graceMs: number;
   /** Bytes of messages that a worker holds at most before it claims more. */

@@ -1,8 +1,8 @@
-import { BrokerError, isTransient } from '../domain/broker-error.ts';
+import { isTransient } from '../domain/broker-error.ts';
 import { requiresSession } from '../domain/entities/entity.ts';
 import { pause } from '../domain/scheduler.ts';
 import { inParallel } from '../domain/turns/in-parallel.ts';
-import { type Current, currentOf } from './current-consumer.ts';
+import { type Current, currentOf, isOver } from './current-consumer.ts';
 import { ConsumerLease } from './lease.ts';
 import type { ConsumerReference, ConsumerState, RateLeft } from './ports.ts';
 import { PUSH } from './push-limits.ts';
@@ -42,7 +42,7 @@ export async function runWorker(
     if (lease === undefined) continue;
     const rate = rateLeft(seen, current, dependencies.clock.now());
     const tenure = new Tenure(dependencies, of, lease, { time, rate });
-    tenure.continuePause(seen.pause);
+    if (seen.pause !== undefined) tenure.setPause(seen.pause);
     // The worker before has ended without a word, and may have left messages locked.
     if (seen.lease !== undefined) tenure.expectLockEnds(current, seen.lease.until);
     return await work(dependencies, tenure, current);
@@ -100,12 +100,12 @@ async function pushUntilEnd(
     try {
       return await (inSessions ? pushSessions : pushMessages)(dependencies, tenure);
     } catch (error) {
-      tenure.failed(error instanceof Error ? error.message : String(error));
       // Nothing is received before an update of the entity, which wakes its consumers.
-      if (isDisabled(error)) return 'stopped';
+      if (isOver(error)) return 'stopped';
+      tenure.failed(error instanceof Error ? error.message : String(error));
       if (!isTransient(error)) {
         dependencies.reportFault(error);
-        tenure.continuePause({ until: dependencies.clock.now() + PUSH.faultMs, tries: 0 });
+        tenure.setPause({ until: dependencies.clock.now() + PUSH.faultMs, tries: 0 });
         return 'paused';
       }
       // Messages may be locked of which no answer told.
@@ -113,10 +113,6 @@ async function pushUntilEnd(
       await pause(dependencies.scheduler, PUSH.busyMs);
     }
   }
-}
-
-function isDisabled(error: unknown): boolean {
-  return error instanceof BrokerError && error.code === 'MessagingEntityDisabled';
 }
 
 /** Gives the lease back. False = something arrived, and the worker goes on. */
@@ -131,16 +127,15 @@ async function handBack(
     await tenure.untilDone();
     return true;
   }
-  const paused = tenure.pause;
+  const { pause: paused } = lease;
   const instants = expected.all(dependencies.clock.now());
   const reminders = [...instants, ...(paused === undefined ? [] : [paused.until])];
   await inParallel(reminders, PUSH.remindWidth, (at) =>
     dependencies.remind(entity, at + PUSH.remindLateMs),
   );
-  const released = { rate: rate.left, ...(paused === undefined ? {} : { pause: paused }) };
   const isLast = ending !== 'idle' && ending !== 'stopped';
-  let ended = await lease.release(released);
-  if (ended === 'woken' && isLast) ended = await lease.release(released);
+  let ended = await lease.release(rate.left);
+  if (ended === 'woken' && isLast) ended = await lease.release(rate.left);
   if (ended === 'woken') {
     // The consumer may have been enabled again, which this process need not know yet.
     dependencies.entities.forget(of.entityKey);

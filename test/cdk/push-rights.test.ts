@@ -100,11 +100,13 @@ async function runOne(
     settings: {
       lingerMs: 0,
       waitMsMax: 0,
+      pauseMsMax: 300_000,
       graceMs: 0,
       heldBytesMax: 1_000_000,
       claim: { form: 'batch', bytes: 1_000_000, oneMayExceed: true },
     },
     startAnother: async () => {},
+    tellFault: () => {},
     reportFault: (error) => assert.fail(String(error)),
   });
   const endsAt = worker.scheduler.now() + HOUR_MS;

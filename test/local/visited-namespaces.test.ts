@@ -153,6 +153,7 @@ function namespacesOf(t: TestContext): Namespaces {
     tier: 'Standard',
     leaseMs: LEASE_MS.local,
     rootKey: ROOT_KEY,
+    warn: assert.fail,
     reportError: assert.ifError,
   });
   t.after(async () => {

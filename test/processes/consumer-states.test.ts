@@ -69,23 +69,36 @@ test('one of two takes the lease, and the other one only after it is seen to hav
   assert.equal(await take('b', held, { a: { calls: 4, until: UNTIL + 1 } }), true);
   assert.equal(await take('c', held), false);
   const lease = { owner: 'a', ...LEASE };
-  assert.equal(await states.renew(of, lease, undefined), undefined);
+  assert.equal(await states.renew(of, lease, {}), undefined);
   assert.equal(await states.release(of, { owner: 'a', until: UNTIL }, {}), 'lost');
   assert.equal((await read()).lease?.owner, 'b');
 });
 
-test('a renewal tells of calls of former owners, which end', async (t) => {
+test('a renewal stores what is wrong, and tells of calls of former owners, which end', async (t) => {
   const { states, of, read, take } = await start(t);
   const formerCalls = { a: { calls: 4, until: UNTIL } };
   await take('b', await read(), formerCalls);
-  const fault = { at: 1, error: 'No.' };
+  const trouble = { fault: { at: 1, error: 'No.' }, pause: { until: 5, tries: 2 } };
   const lease = { owner: 'b', until: UNTIL + 1, calls: 8, timeoutMs: 70 };
-  const renewed = await states.renew(of, lease, fault);
-  assert.deepEqual(renewed, { lease, turn: 1, formerCalls, isWoken: false, fault });
+  const renewed = await states.renew(of, lease, trouble);
+  assert.deepEqual(renewed, { lease, turn: 1, formerCalls, isWoken: false, ...trouble });
+  const { fault } = trouble;
+  assert.deepEqual(await states.renew(of, lease, { fault }), {
+    lease,
+    turn: 1,
+    formerCalls,
+    isWoken: false,
+    fault,
+  });
   await states.endFormerCalls(of, 'a');
   await states.endFormerCalls(of, 'a');
   assert.deepEqual((await read()).formerCalls, {});
-  assert.equal((await states.renew(of, lease, undefined))?.fault, undefined);
+  assert.deepEqual(await states.renew(of, lease, {}), {
+    lease,
+    turn: 1,
+    formerCalls: {},
+    isWoken: false,
+  });
 });
 
 test('a release keeps what the next owner must know', async (t) => {
@@ -144,15 +157,15 @@ test('a copy of a write that arrives late changes nothing', async (t) => {
   const free = await read();
   await take('a', free);
   const later = { owner: 'a', until: UNTIL + 2, calls: 64, timeoutMs: 60 };
-  assert.ok(await states.renew(of, later, undefined));
+  assert.ok(await states.renew(of, later, {}));
   const renewed = await read();
   // An earlier renewal, and an earlier release.
   const earlier = { owner: 'a', until: UNTIL + 1, calls: 4, timeoutMs: 60 };
-  assert.equal(await states.renew(of, earlier, undefined), undefined);
+  assert.equal(await states.renew(of, earlier, {}), undefined);
   assert.equal(await states.release(of, A, {}), 'lost');
   assert.deepEqual(await read(), renewed);
   // The same renewal once more is no other one.
-  assert.ok(await states.renew(of, later, undefined));
+  assert.ok(await states.renew(of, later, {}));
   // A release that was refused, since something arrived.
   await states.markWoken(of, 'a');
   assert.equal(await states.release(of, later, {}), 'woken');

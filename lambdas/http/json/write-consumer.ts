@@ -29,6 +29,7 @@ export function consumerJson({
         isRunning: state.isRunning,
         ...present({
           lastError: state.lastError,
+          lastErrorAt: state.lastErrorAt === undefined ? undefined : isoDate(state.lastErrorAt),
           retryAt: state.retryAt === undefined ? undefined : isoDate(state.retryAt),
         }),
       },

@@ -66,7 +66,11 @@ export const CONSUMER_SCHEMAS = {
         description: 'What the dispatcher does; absent where that is not known.',
         properties: {
           isRunning: boolean,
-          lastError: { ...text, description: 'Why the last call failed; absent if it did not.' },
+          lastError: {
+            ...text,
+            description: 'What went wrong last; absent after a call that succeeded.',
+          },
+          lastErrorAt: { ...text, description: 'When it did.' },
           retryAt: { ...text, description: 'When the target is called again after failures.' },
         },
         required: ['isRunning'],

@@ -1,3 +1,4 @@
+import type { SubQueue } from '../../../shared/domain/entities/entity-path.ts';
 import type { Message } from '../../../shared/domain/messages/message.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 
@@ -5,6 +6,8 @@ import type { PropertyValue } from '../../../shared/domain/messages/property-val
 export const HOPS_PROPERTY = 'dynabus-hops';
 /** Targets that a message may pass, with those it was copied from. */
 export const HOPS_MAX = 16;
+/** As many again for targets of dead-letter queues, which get what is in a loop. */
+export const HOPS_MAX_DEAD = 2 * HOPS_MAX;
 
 const INT32_MAX = 2 ** 31 - 1;
 /** A target that copies message attributes as texts keeps the count. */
@@ -21,9 +24,9 @@ export function hopsOf({ properties }: Pick<Message, 'properties'>): number {
   return Number.isInteger(count) && count > 0 ? Math.min(count, INT32_MAX - 1) : 0;
 }
 
-/** Whether a message has passed so many targets that it is in a loop. It must not be pushed again. */
-export function hasTooManyHops(message: Pick<Message, 'properties'>): boolean {
-  return hopsOf(message) >= HOPS_MAX;
+/** Whether a message has passed so many targets that it is in a loop. It must not be pushed from a queue again. */
+export function hasTooManyHops(message: Pick<Message, 'properties'>, subQueue: SubQueue): boolean {
+  return hopsOf(message) >= (subQueue === 'main' ? HOPS_MAX : HOPS_MAX_DEAD);
 }
 
 function countIn(property: PropertyValue): number {

@@ -1,6 +1,7 @@
 import { InvokeCommand, LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { CONSUMER_LIMITS } from '../../../shared/domain/consumers/consumer.ts';
+import { counted } from '../../../shared/domain/fault-words.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import { SECOND_MS } from '../../../shared/domain/units.ts';
 import type { Batch, Targets } from '../../../shared/push/ports.ts';
@@ -85,7 +86,7 @@ async function invoke(
 function timedOut({ timeoutMs }: Batch['consumer']): RawReply {
   return {
     kind: 'failed',
-    error: `The function did not answer within ${timeoutMs / SECOND_MS} seconds.`,
+    error: `The function did not answer within ${counted(timeoutMs / SECOND_MS, 'second')}.`,
   };
 }
 

@@ -18,12 +18,9 @@ interface EventTargetOptions {
   readonly clock: Clock;
 }
 
-/** Characters of an error that are kept. */
-const ERROR_LENGTH_MAX = 1000;
-
 const TOO_MANY_HOPS = {
   reason: 'TooManyHops',
-  description: `The message has passed ${HOPS_MAX} targets: one of them probably sends what it gets to a queue from which it gets it again.`,
+  description: `The message has passed at least ${HOPS_MAX} targets: one of them probably sends what it gets to a queue from which it gets it again.`,
 };
 
 /**
@@ -31,15 +28,16 @@ const TOO_MANY_HOPS = {
  */
 export function eventTargets({ origin, clock }: EventTargetOptions, send: SendEvent): Targets {
   return {
-    refusalOf: ({ message }) => (hasTooManyHops(message) ? TOO_MANY_HOPS : undefined),
+    refusalOf: ({ message }, subQueue) =>
+      hasTooManyHops(message, subQueue) ? TOO_MANY_HOPS : undefined,
     async call(batch) {
       try {
         const event = printEvent(batch, { ...origin, now: clock.now() });
         if (event === undefined) return tooLarge(batch);
         const raw = await send(batch, event);
-        return raw.kind === 'answer' ? bounded(readAnswer(raw.bytes, batch)) : bounded(raw);
+        return raw.kind === 'answer' ? readAnswer(raw.bytes, batch) : raw;
       } catch (error) {
-        return bounded({ kind: 'failed', error: String(error) });
+        return { kind: 'failed', error: String(error) };
       }
     },
   };
@@ -48,9 +46,4 @@ export function eventTargets({ origin, clock }: EventTargetOptions, send: SendEv
 function tooLarge({ messages }: Batch): Reply {
   const what = messages.length === 1 ? 'The message takes' : `${messages.length} messages take`;
   return { kind: 'tooLarge', error: `${what} more bytes than the event of one call may have.` };
-}
-
-function bounded(reply: Reply): Reply {
-  if (!('error' in reply) || reply.error.length <= ERROR_LENGTH_MAX) return reply;
-  return { ...reply, error: `${reply.error.slice(0, ERROR_LENGTH_MAX)}…` };
 }

@@ -6,6 +6,7 @@ import {
   type ShownConsumer,
 } from '../../../client/consumers.ts';
 import { type ClientPath, readPath, subQueueOf } from '../../../client/entity-path.ts';
+import type { NamespaceClient } from '../../../client/namespace-client.ts';
 import { formatDuration } from '../../../shared/domain/duration.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
@@ -92,20 +93,23 @@ function settingsOf(options: ConsumerOptions): Readonly<Record<string, unknown>>
   };
 }
 
+/** A consumer with its queue. */
+interface Listed {
+  readonly queue: string;
+  readonly consumer: ShownConsumer;
+}
+
 async function list(context: Context, path: ClientPath | undefined): Promise<void> {
-  const found: { readonly queue: string; readonly consumer: ShownConsumer }[] = [];
+  const { client } = context;
+  const found: Listed[] = [];
   if (path === undefined) {
-    for await (const { entity, consumers } of allConsumers(context.client)) {
-      found.push(
-        ...consumers.map(({ subQueue, ...consumer }) => ({
-          queue: subQueueOf(entity, subQueue).text,
-          consumer,
-        })),
-      );
+    for await (const { entity, consumers } of allConsumers(client)) {
+      // The list of all entities has no states.
+      const queues = new Set(consumers.map(({ subQueue }) => subQueueOf(entity, subQueue).text));
+      for (const queue of queues) found.push(...(await listedOf(client, queue)));
     }
   } else {
-    const consumers = await listConsumers(context.client, path.text);
-    found.push(...consumers.map((consumer) => ({ queue: path.text, consumer })));
+    found.push(...(await listedOf(client, path.text)));
   }
   if (found.length > 0 || context.isJson) {
     const json = found.map(({ queue, consumer }) => ({ queue, ...consumer }));
@@ -116,13 +120,12 @@ async function list(context: Context, path: ClientPath | undefined): Promise<voi
   }
 }
 
-function rowOf({
-  queue,
-  consumer,
-}: {
-  readonly queue: string;
-  readonly consumer: ShownConsumer;
-}): readonly string[] {
+async function listedOf(client: NamespaceClient, queue: string): Promise<readonly Listed[]> {
+  const consumers = await listConsumers(client, queue);
+  return consumers.map((consumer) => ({ queue, consumer }));
+}
+
+function rowOf({ queue, consumer }: Listed): readonly string[] {
   const { name, target, maxBatch, batchWindow, maxConcurrency, maxPerSecond, timeout } = consumer;
   return [
     queue,

@@ -2,6 +2,8 @@ import type { ConsumerWakes } from '../../broker/ports/consumer-wakes.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { parseConsumerKey } from '../../domain/consumers/consumer-key.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import { inParallel } from '../../domain/turns/in-parallel.ts';
 import type { ConsumerReference, ConsumerState } from '../../push/ports.ts';
 import { wakeConsumer } from '../../push/wake-consumer.ts';
 import { DynamoConsumerStates } from '../../storage/consumers/consumer-states.ts';
@@ -20,6 +22,8 @@ export type StateStores = Pick<WakingStores, 'documents' | 'namespace' | 'clock'
 /** Does not start a worker: for a process that only notes what others push. */
 export const START_NONE: StartWorker = async () => {};
 
+/** Queues whose consumers are woken at the same time. */
+const WAKE_WIDTH = 8;
 /** How long the note of messages that came back is kept, ms: it serves only the table's stream. */
 const NOTE_MS = 3_600_000;
 
@@ -57,14 +61,13 @@ async function mainLogOf({ entities }: WakingStores, log: Log): Promise<Log> {
   return entity === undefined ? whole : logOf(entity, 'main', 0);
 }
 
-/** The enabled consumers of an entity. */
-export function enabledConsumers({
-  id,
-  key,
-  consumers = {},
-}: Entity): readonly ConsumerReference[] {
+/** The enabled consumers of an entity, or of one of its sub-queues. */
+export function enabledConsumers(
+  { id, key, consumers = {} }: Entity,
+  subQueue?: SubQueue,
+): readonly ConsumerReference[] {
   return Object.entries(consumers)
-    .filter(([, { enabled }]) => enabled)
+    .filter(([, one]) => one.enabled && (subQueue === undefined || one.subQueue === subQueue))
     .map(([consumer]) => ({ entityId: id, entityKey: key, consumer }));
 }
 
@@ -77,18 +80,18 @@ export async function wakeForItems(
   partitionKeys: Iterable<string>,
   start: StartWorker,
 ): Promise<void> {
-  const queues = new Map<string, { entityId: string; subQueue: string }>();
+  const queues = new Map<string, { readonly entityId: string; readonly subQueue: SubQueue }>();
   for (const partitionKey of partitionKeys) {
     const consumed = consumedBy(partitionKey);
     if (consumed) queues.set(`${consumed.entityId}/${consumed.subQueue}`, consumed);
   }
   const states = new DynamoConsumerStates(stores.documents, stores.namespace);
-  for (const { entityId, subQueue } of queues.values()) {
+  await inParallel([...queues.values()], WAKE_WIDTH, async ({ entityId, subQueue }) => {
     for (const { of, state } of await states.consumersOf(entityId)) {
       const isOfQueue = parseConsumerKey(of.consumer)?.subQueue === subQueue;
       if (isOfQueue) await wakeOne(stores, start, of, state);
     }
-  }
+  });
 }
 
 /** Wakes the enabled consumers of a consumer's queue, except for itself. Throws ServiceBusy, ServiceTimeout. */
@@ -99,11 +102,8 @@ export async function wakeOthers(
   start: StartWorker,
 ): Promise<void> {
   const subQueue = parseConsumerKey(of.consumer)?.subQueue;
-  for (const other of enabledConsumers(entity)) {
-    if (other.consumer === of.consumer) continue;
-    if (parseConsumerKey(other.consumer)?.subQueue === subQueue) {
-      await wakeOne(stores, start, other);
-    }
+  for (const other of enabledConsumers(entity, subQueue)) {
+    if (other.consumer !== of.consumer) await wakeOne(stores, start, other);
   }
 }
 

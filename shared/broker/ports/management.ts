@@ -148,8 +148,10 @@ export interface PushManagement {
 export interface ConsumerState {
   /** Whether it calls the target, or waits for messages to do so. */
   readonly isRunning: boolean;
-  /** Why the last call failed; absent after one that did not. */
+  /** What went wrong last; absent after a call that succeeded. */
   readonly lastError?: string;
+  /** When it did, epoch ms. */
+  readonly lastErrorAt?: number;
   /** When it calls the target again after failures, epoch ms. */
   readonly retryAt?: number;
 }

@@ -4,7 +4,9 @@ import type {
   ConsumerReference,
   ConsumerState,
   ConsumerStates,
+  Pause,
   Released,
+  Trouble,
 } from '../../push/ports.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
@@ -95,11 +97,14 @@ export class DynamoConsumerStates implements ConsumerStates {
   async renew(
     of: ConsumerReference,
     lease: Lease,
-    fault: ConsumerFault | undefined,
+    { fault, pause }: Trouble,
   ): Promise<ConsumerState | undefined> {
-    const set = 'SET heldUntil = :until, calls = :calls, callMs = :callMs';
+    const sets = ['heldUntil = :until', 'calls = :calls', 'callMs = :callMs'];
+    if (fault !== undefined) sets.push('fault = :fault');
+    if (pause !== undefined) sets.push('pause = :pause');
+    const removed = [...(fault ? [] : ['fault']), ...(pause ? [] : ['pause'])];
     const renewed = await this.#update(of, {
-      UpdateExpression: fault === undefined ? `${set} REMOVE fault` : `${set}, fault = :fault`,
+      UpdateExpression: `SET ${sets.join(', ')}${removed.length === 0 ? '' : ` REMOVE ${removed.join(', ')}`}`,
       // A late copy of an earlier renewal has an earlier end.
       ConditionExpression: 'heldBy = :owner AND heldUntil <= :until',
       ExpressionAttributeValues: {
@@ -108,6 +113,7 @@ export class DynamoConsumerStates implements ConsumerStates {
         ':calls': lease.calls,
         ':callMs': lease.timeoutMs,
         ...(fault && { ':fault': fault }),
+        ...(pause && { ':pause': pause }),
       },
       ReturnValues: 'ALL_NEW',
     });
@@ -124,7 +130,9 @@ export class DynamoConsumerStates implements ConsumerStates {
       ...set.map(([name]) => `${name} = :${name}`),
       ...(formerCalls === undefined ? [] : ['formerCalls.#owner = :formerCalls']),
     ];
-    const removed = ['heldBy', 'heldUntil', 'calls', 'callMs', ...(kept.fault ? [] : ['fault'])];
+    const removed = ['heldBy', 'heldUntil', 'calls', 'callMs'];
+    if (kept.fault === undefined) removed.push('fault');
+    if (kept.pause === undefined) removed.push('pause');
     const released = await this.#update(of, {
       UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}REMOVE ${removed.join(', ')}`,
       ConditionExpression: 'heldBy = :owner AND heldUntil = :until AND attribute_not_exists(woken)',
@@ -189,7 +197,7 @@ function stateOf(document: Document): ConsumerState {
     turn: Number(turn ?? 0),
     formerCalls: (formerCalls ?? {}) as ConsumerState['formerCalls'],
     isWoken: woken === true,
-    ...(pause === undefined ? {} : { pause: pause as NonNullable<ConsumerState['pause']> }),
+    ...(pause === undefined ? {} : { pause: pause as Pause }),
     ...(rate === undefined ? {} : { rate: rate as NonNullable<ConsumerState['rate']> }),
     ...(fault === undefined ? {} : { fault: fault as ConsumerFault }),
   };

@@ -87,6 +87,11 @@ test('a consumer is set, listed, replaced and removed', async (t) => {
   );
   assert.match(table, /orders +worker +http:\S+ +100 +PT1S +2 +7 +PT30S +Disabled\n/);
   assert.match(table, /dead +arn:\S+ +10 +PT0S +10 +PT1M +Enabled\n/);
+  const listed = JSON.parse(await succeed('consumer', 'list', '--json'));
+  assert.deepEqual(
+    listed.map(({ state }: { readonly state: unknown }) => state),
+    [{ isRunning: false }, { isRunning: false }, { isRunning: false }],
+  );
   assert.equal(
     await succeed('consumer', 'remove', DLQ, 'DEAD'),
     `Removed the consumer DEAD of ${DLQ}.\n`,

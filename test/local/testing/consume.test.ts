@@ -228,6 +228,11 @@ test('a function that sends on what it gets to its own queue ends after 16 round
   const [dead] = await untilHas(bus, 'orders/$deadletterqueue', 1);
   assert.equal(dead?.deadLetterReason, 'TooManyHops');
   assert.equal(rounds, 16);
+  // Who looks after dead letters gets it.
+  const { items, add, enough } = collector<string>(1);
+  await bus.consume('orders/$deadletterqueue', ({ Records }) => add(...Records.map((r) => r.body)));
+  await enough;
+  assert.deepEqual(items, ['"round"']);
 });
 
 test('a function gets messages after a reset, too', async () => {

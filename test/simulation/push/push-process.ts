@@ -31,6 +31,7 @@ export const TENURE_MS = 90_000;
 const SETTINGS: WorkerSettings = {
   lingerMs: 0,
   waitMsMax: 30_000,
+  pauseMsMax: 300_000,
   graceMs: 0,
   heldBytesMax: 1_000_000,
   claim: { form: 'batch', bytes: 1_000_000, oneMayExceed: true },
@@ -100,7 +101,8 @@ export class PushProcess {
   /** One run of a worker, as a function that pushes does it. */
   async work(of: ConsumerReference, targets: Targets): Promise<string> {
     const { start, reportFault } = this.#surroundings;
-    const parts = { targets, settings: SETTINGS, startAnother: start, reportFault };
+    const tellFault = () => {};
+    const parts = { targets, settings: SETTINGS, startAnother: start, tellFault, reportFault };
     const worker = composeWorker(this.dependencies, parts);
     const time = { endsAt: this.machine.now() + TENURE_MS, signal: new AbortController().signal };
     return await runWorker(worker, of, time);

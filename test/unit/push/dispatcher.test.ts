@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Dispatcher } from '../../../local/push/dispatcher.ts';
 import { serviceBusy } from '../../../shared/domain/broker-error.ts';
-import { Dispatcher } from '../../../shared/push/dispatcher.ts';
 import type { ConsumerState } from '../../../shared/push/ports.ts';
 
 /** When a dispatcher looks again at a consumer that it could not work for. */

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readProperties } from '../../../lambdas/http/format/property-json.ts';
-import { HOPS_MAX, hasTooManyHops, hopsOf } from '../../../lambdas/push/event/hops.ts';
+import {
+  HOPS_MAX,
+  HOPS_MAX_DEAD,
+  hasTooManyHops,
+  hopsOf,
+} from '../../../lambdas/push/event/hops.ts';
 import { printEvent } from '../../../lambdas/push/event/print-event.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { batch, FACTS, locked } from './batches.ts';
@@ -57,15 +62,20 @@ const COPIES: Readonly<Record<string, (record: Copied) => Properties>> = {
 };
 
 for (const [what, copy] of Object.entries(COPIES)) {
-  test(`a target that sends a message to its own queue, with the ${what}, is stopped`, () => {
-    let passed = 0;
-    let message = locked();
-    while (!hasTooManyHops(message.message)) {
-      passed++;
-      assert.ok(passed <= HOPS_MAX);
-      const [record] = JSON.parse(printEvent(batch([message]), FACTS) ?? '{}').Records;
-      message = locked({ properties: copy(record) });
-    }
-    assert.equal(passed, HOPS_MAX);
-  });
+  for (const [subQueue, most] of [
+    ['main', HOPS_MAX],
+    ['deadLetter', HOPS_MAX_DEAD],
+  ] as const) {
+    test(`a target of ${subQueue} that sends a message to its own queue, with the ${what}, is stopped`, () => {
+      let passed = 0;
+      let message = locked();
+      while (!hasTooManyHops(message.message, subQueue)) {
+        passed++;
+        assert.ok(passed <= most);
+        const [record] = JSON.parse(printEvent(batch([message]), FACTS) ?? '{}').Records;
+        message = locked({ properties: copy(record) });
+      }
+      assert.equal(passed, most);
+    });
+  }
 }

