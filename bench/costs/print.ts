@@ -88,7 +88,7 @@ function printOthers({ messages }: Measured): string {
   return table(titles, lines);
 }
 
-/** The worked example: orders to a topic, and three consumers that get each of them. */
+/** The worked example: orders to a topic, and three receivers that get each of them. */
 function printExample(measured: Measured): string {
   const { topic, poll } = measured;
   const consumers = topic.subscriptions;
@@ -108,11 +108,11 @@ function printExample(measured: Measured): string {
     [`the messages: published, and received and completed ${consumers} times`, dollars(messages)],
     ['of which: published', share(published)],
     ['the namespace itself: secret, alarms, sweep', dollars(idle)],
-    ['consumers that wait all the time, in a loop', dollars(waiting)],
-    [`or consumers that ask every ${POLL_MS / 1000} s`, dollars(polling)],
-    ['or the AMQP gateway, for consumers with the official clients', `${GATEWAY_MONTH} and more`],
-    ['**sum, with consumers that wait**', `**${dollars(messages + idle + waiting)}**`],
-    ['**sum, with consumers that ask**', `**${dollars(messages + idle + polling)}**`],
+    ['receivers that wait all the time, in a loop', dollars(waiting)],
+    [`or receivers that ask every ${POLL_MS / 1000} s`, dollars(polling)],
+    ['or the AMQP gateway, for receivers with the official clients', `${GATEWAY_MONTH} and more`],
+    ['**sum, with receivers that wait**', `**${dollars(messages + idle + waiting)}**`],
+    ['**sum, with receivers that ask**', `**${dollars(messages + idle + polling)}**`],
     ['the same messages in SNS and SQS', dollars(others.snsAndSqs * millions)],
     ['in EventBridge and SQS', dollars(others.eventBridgeAndSqs * millions)],
     ['in Azure Service Bus Standard, which includes them', '10.0'],

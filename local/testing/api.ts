@@ -27,8 +27,8 @@ export interface TestNamespace {
   messages(path: string): Promise<readonly TestMessage[]>;
   /**
    * Pushes the messages of a queue, a subscription or a dead-letter queue to a function, as a consumer pushes them to a
-   * Lambda function: the event is that of an SQS trigger. Resolves once messages are pushed. Rejects if the entity does
-   * not exist, or a setting is wrong.
+   * Lambda function: the event is that of an SQS trigger. Resolves once messages begin to be pushed. Rejects if the
+   * entity does not exist, or a setting is wrong.
    */
   consume(path: string, handler: MessageHandler, settings?: ConsumeSettings): Promise<Consumption>;
   /**

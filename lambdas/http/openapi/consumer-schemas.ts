@@ -11,7 +11,8 @@ const RANGES: Readonly<Record<string, Schema>> = {
     ...text,
     minLength: 1,
     maxLength: CONSUMER_LIMITS.targetLength,
-    description: 'The ARN of a Lambda function; on a local server also an address of this machine.',
+    description:
+      'The ARN of a Lambda function; on a local server an address of this machine instead.',
   },
   maxBatch: whole(CONSUMER_LIMITS.maxBatchMax, CONSUMER_DEFAULTS.maxBatch),
   maxConcurrency: whole(CONSUMER_LIMITS.maxConcurrencyMax, CONSUMER_DEFAULTS.maxConcurrency),
