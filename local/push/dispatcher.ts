@@ -62,7 +62,7 @@ export class Dispatcher {
   async #run(of: ConsumerReference): Promise<void> {
     const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
     const end = await runWorker(this.#dependencies, of, time);
-    // The process that owns the consumer may have ended without a word; then its lease ends by itself.
+    // The process that owns the consumer may have crashed; then its lease ends by itself.
     if (end === 'held' || end === 'lost' || end === 'failed') {
       this.#wakeAfter(of, PUSH.leaseMs);
     }

@@ -17,7 +17,7 @@ import { type HttpTargets, httpTargets } from './http-target.ts';
 import { Reminders } from './reminders.ts';
 
 /** On this machine a worker that waits costs nothing but its place. */
-const SETTINGS: WorkerSettings = {
+export const LOCAL_WORKERS: WorkerSettings = {
   lingerMs: 2 * SECOND_MS,
   waitMsMax: 10 * SECOND_MS,
   // Whoever works on a target starts it again and again.
@@ -83,7 +83,7 @@ export class LocalPush {
     this.#targets = targets;
     const worker = composeWorker(dependencies, {
       targets,
-      settings: SETTINGS,
+      settings: LOCAL_WORKERS,
       startAnother: async (of) => this.#dispatcher?.wake(of),
       tellFault: (of, { error }) => {
         const { path, name } = placeOf(of);

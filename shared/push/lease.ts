@@ -30,7 +30,7 @@ export interface CallLimits {
 
 /**
  * The right of one worker to call the target of a consumer. It says how many calls the worker may have under way, so
- * that a worker that takes over from one that has ended without a word knows how many are left to itself.
+ * that a worker that takes over from one that has crashed knows how many are left to itself.
  */
 export class ConsumerLease {
   /** Calls under way. */

@@ -43,7 +43,7 @@ export async function runWorker(
     const rate = rateLeft(seen, current, dependencies.clock.now());
     const tenure = new Tenure(dependencies, of, lease, { time, rate });
     if (seen.pause !== undefined) tenure.setPause(seen.pause);
-    // The worker before has ended without a word, and may have left messages locked.
+    // The worker before has crashed, and may have left messages locked.
     if (seen.lease !== undefined) tenure.expectLockEnds(current, seen.lease.until);
     return await work(dependencies, tenure, current);
   }
@@ -57,7 +57,7 @@ function ownerName({ random }: WorkerDependencies): string {
 }
 
 /**
- * What a worker may push at once: what the one before has left. One that has ended without a word may have left
+ * What a worker may push at once: what the one before has left. One that has crashed may have left
  * nothing.
  */
 function rateLeft({ lease, rate }: ConsumerState, { consumer }: Current, now: number): RateLeft {

@@ -96,7 +96,7 @@ test('a message of a dead-letter queue whose handler dead-letters it comes again
 
 for (const requiresSession of [false, true]) {
   const what = requiresSession ? 'sessions' : 'messages';
-  test(`the ${what} of a worker that ended without a word come again when their locks end`, async () => {
+  test(`the ${what} of a worker that crashed come again when their locks end`, async () => {
     const scene = new Scene(() => ({ ms: 10_000, reply: DONE }));
     await scene.play(async () => {
       await scene.create({ 'main/c': {} }, { lockMs: 300_000, requiresSession });

@@ -219,12 +219,12 @@ test('the list of all entities has their consumers, those of dead-letter queues 
   assert.match(sentenceOf(refused), /consumers: Consumers have addresses of their own: PUT each/);
 });
 
-test('a namespace without a dispatcher has no consumers', async (t) => {
+test('a namespace that does not push has no consumers', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   const refused = await putConsumer(broker, 'q/consumers/c');
   expectStatus(refused, 400);
-  assert.match(sentenceOf(refused), /This namespace has no dispatcher/);
+  assert.match(sentenceOf(refused), /This namespace does not push messages: set push of the stage/);
   assert.deepEqual(await getJson(broker, 'q/consumers'), { consumers: [] });
 });
 
