@@ -161,7 +161,7 @@ export class Tenure {
     return await this.#asTask(() => this.#untilSlot((consumer) => this.#claimMs(consumer, 0)));
   }
 
-  /** Waits until a call with messages that are locked may begin, and takes its slot. No lock is held through a pause. */
+  /** Waits until a call with locked messages may begin, and takes its slot. No lock is held through a pause. */
   async untilCall(): Promise<Current | Ending> {
     return await this.#asTask(() =>
       this.#untilSlot((consumer) =>
