@@ -56,12 +56,8 @@ function ownerName({ random }: WorkerDependencies): string {
   return Buffer.from(random.bytes(OWNER_BYTES)).toString('base64url');
 }
 
-/**
- * What a worker may push at once: what the one before has left. One that has crashed may have left
- * nothing.
- */
-function rateLeft({ lease, rate }: ConsumerState, { consumer }: Current, now: number): RateLeft {
-  if (lease !== undefined) return { messages: 0, at: now };
+/** What a worker may push at once: what the one before has left, which has grown since. */
+function rateLeft({ rate }: ConsumerState, { consumer }: Current, now: number): RateLeft {
   return rate ?? { messages: consumer.maxPerSecond ?? 0, at: now };
 }
 
