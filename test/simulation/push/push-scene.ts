@@ -141,6 +141,18 @@ export class Scene {
     if (entity !== undefined) await process.run(() => context.consumers.wakeAll(entity));
   }
 
+  /** Updates the queue, which ends all locks, and wakes its consumers as management does. */
+  async update(changes: Partial<QueueDescription>): Promise<void> {
+    const process = this.#process('manage');
+    const { context, entities } = process.dependencies;
+    const entity = await entities.read(PATH.key);
+    if (entity === undefined) return;
+    const description = { ...QUEUE_DEFAULTS, ...entity.description, ...changes, kind: 'queue' };
+    const now = this.timeline.now;
+    const updated = await entities.update(entity, description as QueueDescription, now);
+    await process.run(() => context.consumers.wakeAll(updated));
+  }
+
   /** Sends messages, each with its id; `session` = that of all. Bytes of the body, and of a property. */
   async send(
     ids: readonly string[],
