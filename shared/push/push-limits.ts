@@ -27,6 +27,8 @@ export const PUSH = {
   unreachableMs: { first: 5 * SECOND_MS, most: 5 * MINUTE_MS },
   /** The pause of a worker while the database is busy, and after an error of its own. */
   busyMs: 2 * SECOND_MS,
+  /** How often a worker whose consumer is disabled looks whether that is still so, while calls are under way. */
+  stoppedMs: 2 * SECOND_MS,
   faultMs: 30 * SECOND_MS,
 
   /** Batches of a session in a row, before other sessions get their turn. */

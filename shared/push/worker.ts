@@ -1,5 +1,6 @@
 import { isTransient } from '../domain/broker-error.ts';
 import { requiresSession } from '../domain/entities/entity.ts';
+import { resultOf } from '../domain/result-of.ts';
 import { pause } from '../domain/scheduler.ts';
 import { inParallel } from '../domain/turns/in-parallel.ts';
 import { type Current, currentOf, isOver } from './current-consumer.ts';
@@ -70,6 +71,7 @@ async function work(
   try {
     for (;;) {
       const ending = await pushUntilEnd(dependencies, tenure, current);
+      if (ending === 'stopped' && (await untilEnabled(tenure))) continue;
       // Calls under way go on while another worker takes over; otherwise they may bring new work.
       if (ending !== 'over') await tenure.untilDone();
       if (await handBack(dependencies, tenure, current, ending)) return ending;
@@ -109,6 +111,19 @@ async function pushUntilEnd(
       await pause(dependencies.scheduler, PUSH.busyMs);
     }
   }
+}
+
+/**
+ * Waits until a consumer that is disabled, or whose entity is, may be enabled again: a call under way may take long, and
+ * nobody else pushes meanwhile. False = no call is under way, or the worker must end.
+ */
+async function untilEnabled(tenure: Tenure): Promise<boolean> {
+  while (tenure.tasks > 0 && !tenure.lease.isLost && !tenure.signal.aborted) {
+    await tenure.changes.next(PUSH.stoppedMs);
+    const current = await resultOf(tenure.current());
+    if ('value' in current && current.value?.consumer.enabled === true) return true;
+  }
+  return false;
 }
 
 /** Gives the lease back. False = something arrived, and the worker goes on. */
