@@ -50,3 +50,44 @@ test('a queue that receives again is pushed at once, although an earlier call go
     fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 5000, 'The next message waited');
   });
 });
+
+test('a session is called once at a time, also if an update ends its lock during a call', async () => {
+  let firsts = 0;
+  const scene = new Scene((_, ids) => {
+    const isSlow = ids.includes('first') && firsts++ === 0;
+    return { ms: isSlow ? 20_000 : 10, reply: DONE };
+  });
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { maxBatch: 2 } }, { requiresSession: true });
+    await scene.send(['first', 'second', 'third'], 's');
+    await scene.pause(2000);
+    await scene.update({ maxDeliveryCount: 5 });
+    const since = scene.now;
+    await scene.send(['other'], 't');
+    await scene.pause(5 * MINUTE);
+    fewerThan((scene.timesOf('other')[0] ?? Infinity) - since, 5000, 'Another session waited');
+    const calls = scene.calls.filter(({ sessionId }) => sessionId === 's');
+    const gaps = calls.map(({ at }, i) => at - (calls[i - 1]?.at ?? at));
+    assert.ok((gaps[1] ?? 0) >= 20_000, `two calls of a session at once, after ${gaps[1]} ms`);
+    // Its lock has ended, so the first batch comes again.
+    const ids = calls.map((call) => call.ids);
+    assert.deepEqual(ids, [['first', 'second'], ['first', 'second'], ['third']]);
+  });
+});
+
+test('a worker that was frozen tells when its calls have ended', async () => {
+  const scene = new Scene(() => ({ ms: 1000, reply: DONE }));
+  await scene.play(async () => {
+    await scene.create({ 'main/c': { timeoutMs: 30_000, maxConcurrency: 1 } });
+    await scene.send(['first']);
+    await scene.pause(700);
+    assert.equal(scene.timesOf('first').length, 1);
+    scene.processes.at(-1)?.freeze(40_000);
+    await scene.pause(35_000);
+    await scene.send(['next']);
+    const since = scene.now;
+    await scene.pause(10 * MINUTE);
+    // The one that took over asks every ten seconds.
+    fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 15_000, 'The next message waited');
+  });
+});
