@@ -1,4 +1,5 @@
 import type { SessionLock } from '../broker/broker.ts';
+import { resultOf } from '../domain/result-of.ts';
 import { callTarget } from './call-target.ts';
 import { collect } from './collect.ts';
 import { bytesOf, type Current, lockMsOf } from './current-consumer.ts';
@@ -23,8 +24,14 @@ export async function pushSessions(
     const options = { waitMs: tenure.lookMs, signal: look };
     const session = await dependencies.broker.acceptSession(current.path, options);
     if (session === undefined) return false;
+    const { sessions } = tenure;
+    const { sessionId } = session;
     const work = new SessionWork(dependencies, tenure, current, session);
-    tenure.start([], () => work.run());
+    tenure.start([], async () => {
+      const run = work.run(sessions.get(sessionId));
+      sessions.set(sessionId, run);
+      await run.finally(() => sessions.get(sessionId) === run && sessions.delete(sessionId));
+    });
     return true;
   });
 }
@@ -52,9 +59,13 @@ class SessionWork {
     this.#kept = new KeptSession(dependencies, current.path, lockMsOf(current.entity), session);
   }
 
-  /** Pushes the messages of the session, and gives it back. */
-  async run(): Promise<void> {
+  /**
+   * Pushes the messages of the session, and gives it back. `former` = the work on it under a lock that has ended, as an
+   * update of the entity ends all: its call may go on.
+   */
+  async run(former: Promise<void> | undefined): Promise<void> {
     try {
+      if (former !== undefined && !(await this.#after(former))) return;
       for (let batches = 0; batches < PUSH.sessionBatchesMax; batches++) {
         if (this.#kept.isLost || !(await this.#pushNext())) break;
       }
@@ -63,6 +74,13 @@ class SessionWork {
       if (this.#kept.isLost) this.#kept.end();
       else await this.#kept.release();
     }
+  }
+
+  /** Keeps the session locked until other work has ended, without a slot. False = as for `#nextSlot`. */
+  async #after(other: Promise<void>): Promise<boolean> {
+    this.#freeSlot();
+    await resultOf(other);
+    return await this.#nextSlot();
   }
 
   /** Pushes the next messages. False = there are none, or the session must be given back. */

@@ -27,13 +27,16 @@ export class Tenure {
   readonly expected = new ExpectedInstants();
   readonly rate: MessageRate;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   /** Bytes of messages that are held, or may be soon. */
   #heldBytes = 0;
   /** Tasks that work on messages. */
   tasks = 0;
   /** Sessions that are kept locked while they wait for their next delivery. */
   waitingSessions = 0;
-  readonly #close: () => void;
+  /** The work on sessions, by id. */
+  readonly sessions = new Map<string, Promise<void>>();
+  readonly #close = () => this.#endLook();
   readonly #forgetClock: (() => void) | undefined;
   #look = new AbortController();
   readonly #dependencies: WorkerDependencies;
@@ -50,19 +53,15 @@ export class Tenure {
     started: { readonly time: WorkerTime; readonly rate: RateLeft },
   ) {
     this.#dependencies = dependencies;
+    this.clock = dependencies.clock;
     this.of = of;
     this.lease = lease;
     this.rate = new MessageRate(started.rate);
     this.changes = new ChangeSignal(dependencies.scheduler);
     this.#endsAt = started.time.endsAt;
     this.signal = started.time.signal;
-    this.#close = () => this.#endLook();
     this.signal.addEventListener('abort', this.#close, { once: true });
     this.#forgetClock = dependencies.onClockMove?.(() => this.changes.notify());
-  }
-
-  get clock(): Clock {
-    return this.#dependencies.clock;
   }
 
   /**

@@ -114,8 +114,8 @@ async function pushUntilEnd(
 }
 
 /**
- * Waits until a consumer that is disabled, or whose entity is, may be enabled again: a call under way may take long, and
- * nobody else pushes meanwhile. False = no call is under way, or the worker must end.
+ * Waits until a consumer that is disabled, or whose entity is, may be enabled again: a call under way may take long,
+ * and nobody else pushes meanwhile. False = no call is under way, or the worker must end.
  */
 async function untilEnabled(tenure: Tenure): Promise<boolean> {
   while (tenure.tasks > 0 && !tenure.lease.isLost && !tenure.signal.aborted) {
@@ -136,6 +136,8 @@ async function handBack(
   const { lease, of, expected, rate } = tenure;
   if (ending === 'lost' || lease.isLost) {
     await tenure.untilDone();
+    // Whoever has taken over counts these calls until their time is over.
+    if (tenure.tasks === 0) await lease.callsEnded();
     return true;
   }
   const { pause: paused } = lease;
