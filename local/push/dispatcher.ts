@@ -42,13 +42,13 @@ export class Dispatcher {
   #start(name: string, of: ConsumerReference): void {
     const running = { isWoken: false };
     this.#running.set(name, running);
-    const end = this.#run(of)
+    const end = this.#run(of, () => this.#leave(name, running))
       .catch((error: unknown) => {
         this.#dependencies.reportFault(error);
         this.#wakeAfter(of, PUSH.busyMs);
       })
       .then(() => {
-        this.#running.delete(name);
+        this.#leave(name, running);
         this.#ends.delete(end);
         if (running.isWoken) this.wake(of);
         const [next] = this.#waiting;
@@ -59,9 +59,19 @@ export class Dispatcher {
     this.#ends.add(end);
   }
 
-  async #run(of: ConsumerReference): Promise<void> {
+  /** Lets another worker start for a consumer. */
+  #leave(name: string, running: { readonly isWoken: boolean }): void {
+    if (this.#running.get(name) === running) this.#running.delete(name);
+  }
+
+  /** `leave` lets another worker start, before this one has ended. */
+  async #run(of: ConsumerReference, leave: () => void): Promise<void> {
     const time = { endsAt: Number.POSITIVE_INFINITY, signal: this.#closing.signal };
-    const end = await runWorker(this.#dependencies, of, time);
+    const startAnother = async (another: ConsumerReference) => {
+      if (nameOf(another) === nameOf(of)) leave();
+      await this.#dependencies.startAnother(another);
+    };
+    const end = await runWorker({ ...this.#dependencies, startAnother }, of, time);
     // The process that owns the consumer may have crashed; then its lease ends by itself.
     if (end === 'held' || end === 'lost' || end === 'failed') {
       this.#wakeAfter(of, PUSH.leaseMs);

@@ -72,6 +72,10 @@ async function work(
     for (;;) {
       const ending = await pushUntilEnd(dependencies, tenure, current);
       if (ending === 'stopped' && (await untilEnabled(tenure))) continue;
+      // The consumer may have been made anew, so that nobody owns it.
+      if (lease.isLost && tenure.tasks > 0) {
+        await dependencies.startAnother(tenure.of).catch(dependencies.reportFault);
+      }
       // Calls under way go on while another worker takes over; otherwise they may bring new work.
       if (ending !== 'over') await tenure.untilDone();
       if (await handBack(dependencies, tenure, current, ending)) return ending;
