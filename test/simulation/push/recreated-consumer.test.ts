@@ -11,7 +11,7 @@ import { FakeStates, OF } from '../../unit/push/worker-fakes.ts';
 import { Machine } from '../machines/machine.ts';
 import { Timeline } from '../machines/timeline.ts';
 
-/** A local server in virtual time, with a queue that a test fills and a target that never answers the message `slow`. */
+/** A local server in virtual time, with a queue that a test fills. The target never answers the message `slow`. */
 function start() {
   const timeline = new Timeline();
   const machine = new Machine(timeline, { aheadMs: 0, standsStill: false });
