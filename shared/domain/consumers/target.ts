@@ -72,6 +72,9 @@ function localTarget(text: string): LocalTarget {
     );
   }
   if (/[\s\\]/.test(text)) throw argumentError('The target has a space or a backslash: encode it.');
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) {
+    throw argumentError('The target has a control character, or half a character: encode it.');
+  }
   return { kind: 'local', url: text };
 }
 
