@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { ConsumerReference } from '../../shared/push/ports.ts';
 import { PUSH } from '../../shared/push/push-limits.ts';
@@ -18,6 +19,8 @@ export class Dispatcher {
   /** `startAnother` must wake the consumer here. */
   constructor(dependencies: WorkerDependencies) {
     this.#dependencies = dependencies;
+    // Each worker listens; Node warns of more than ten.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** Lets a worker look for messages of a consumer, soon. */

@@ -168,8 +168,14 @@ class ServedNamespace implements TestNamespace, NamespaceClock {
       // Another function may have its name by now.
       const isCurrent = this.#consumptions.get(key) === put;
       if (isCurrent) this.#consumptions.delete(key);
-      if (isCurrent && !this.#isStopped) await removeConsumer(this.#client, at, name);
-      this.#handlers.remove(target);
+      try {
+        // A queue that was deleted has no consumer left.
+        if (isCurrent && !this.#isStopped) {
+          await removeConsumer(this.#client, at, name).catch(ignoreMissing);
+        }
+      } finally {
+        this.#handlers.remove(target);
+      }
     };
     return { stop, [Symbol.asyncDispose]: stop };
   }

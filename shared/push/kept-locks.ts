@@ -108,6 +108,7 @@ export class KeptSession {
 /** The share of a lock's length after which it is renewed: two renewals may fail before it ends. */
 const RENEW_AFTER = 1 / 3;
 
-function isLost(error: unknown): boolean {
+/** Whether an operation was refused because a session is not locked any more, or its entity is gone. */
+export function isLost(error: unknown): boolean {
   return isOver(error) || (error instanceof BrokerError && error.code === 'SessionLockLost');
 }

@@ -3,7 +3,7 @@ import { resultOf } from '../domain/result-of.ts';
 import { callTarget } from './call-target.ts';
 import { collect } from './collect.ts';
 import { bytesOf, type Current, lockMsOf } from './current-consumer.ts';
-import { KeptSession } from './kept-locks.ts';
+import { isLost, KeptSession } from './kept-locks.ts';
 import { lookUntilEnd } from './look.ts';
 import type { Batch } from './ports.ts';
 import { PUSH } from './push-limits.ts';
@@ -69,6 +69,9 @@ class SessionWork {
       for (let batches = 0; batches < PUSH.sessionBatchesMax; batches++) {
         if (this.#kept.isLost || !(await this.#pushNext())) break;
       }
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.#kept.isLost = true;
     } finally {
       this.#freeSlot();
       if (this.#kept.isLost) this.#kept.end();
