@@ -8,6 +8,7 @@ import { type Entity, isConsumed } from '../domain/entities/entity.ts';
 import { SUB_QUEUES } from '../domain/entities/entity-path.ts';
 import type { Tier } from '../domain/entities/tier.ts';
 import { resultOf } from '../domain/result-of.ts';
+import { isOwned, stateAt } from '../push/stored-instants.ts';
 import { DynamoConsumerStates } from '../storage/consumers/consumer-states.ts';
 import { DynamoConsumerStore } from '../storage/entities/consumer-store.ts';
 import { DynamoCounts } from '../storage/entities/counts.ts';
@@ -69,10 +70,10 @@ async function shownState(
   const of = { entityId: id, entityKey: key, consumer: consumerKey(consumer) };
   const read = await resultOf(states.read(of));
   if ('error' in read || read.value === undefined) return undefined;
-  const { lease, fault, pause } = read.value;
   const now = clock.now();
+  const { fault, pause } = stateAt(read.value, now);
   return {
-    isRunning: lease !== undefined && lease.until > now,
+    isRunning: isOwned(read.value, now),
     ...(fault === undefined ? {} : { lastError: fault.error, lastErrorAt: fault.at }),
     ...(pause === undefined || pause.until <= now ? {} : { retryAt: pause.until }),
   };

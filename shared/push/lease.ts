@@ -12,6 +12,7 @@ import type {
   Trouble,
 } from './ports.ts';
 import { PUSH } from './push-limits.ts';
+import { isOwned } from './stored-instants.ts';
 
 /** The dependencies of `ConsumerLease`. */
 export interface LeaseDependencies {
@@ -91,7 +92,7 @@ export class ConsumerLease {
     const { states, clock, ages, scheduler } = dependencies;
     const at = ages.now();
     const now = clock.now();
-    if (seen.lease !== undefined && seen.lease.until > now) return undefined;
+    if (isOwned(seen, now)) return undefined;
     const formerCalls = formerCallsAfter(seen, now);
     const allowed = Math.min(limits.maxConcurrency, CALLS_FIRST);
     const { timeoutMs } = limits;
@@ -256,6 +257,11 @@ function formerCallsAfter(
   const last =
     lease === undefined
       ? []
-      : [[lease.owner, { calls: lease.calls, until: lease.until + lease.timeoutMs }] as const];
+      : [
+          [
+            lease.owner,
+            { calls: lease.calls, until: Math.min(lease.until, now) + lease.timeoutMs },
+          ] as const,
+        ];
   return Object.fromEntries([...left, ...last].filter(([, { until }]) => until > now));
 }

@@ -27,9 +27,11 @@ export const PUSH = {
   unreachableMs: { first: 5 * SECOND_MS, most: 5 * MINUTE_MS },
   /** The pause of a worker while the database is busy, and after an error of its own. */
   busyMs: 2 * SECOND_MS,
+  faultMs: 30 * SECOND_MS,
   /** How often a worker whose consumer is disabled looks whether that is still so, while calls are under way. */
   stoppedMs: 2 * SECOND_MS,
-  faultMs: 30 * SECOND_MS,
+  /** How much the clocks of two machines may differ before the instants of one mean nothing to the other. */
+  clocksDifferMs: 1 * MINUTE_MS,
 
   /** Batches of a session in a row, before other sessions get their turn. */
   sessionBatchesMax: 20,

@@ -2,6 +2,7 @@ import { serviceBusy } from '../domain/broker-error.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { ConsumerReference, ConsumerState, ConsumerStates } from './ports.ts';
 import { PUSH } from './push-limits.ts';
+import { isOwned, stateAt } from './stored-instants.ts';
 
 /**
  * What a consumer needs for which messages have arrived: a worker must `start`; its owner looks again before it ends
@@ -22,11 +23,12 @@ export async function wakeConsumer(
   known?: ConsumerState,
 ): Promise<Woken> {
   for (let tries = 0; tries < PUSH.wakeTriesMax; tries++) {
-    const state = tries === 0 && known !== undefined ? known : await states.read(of);
-    if (state === undefined) return { kind: 'gone' };
-    const { lease, pause } = state;
+    const stored = tries === 0 && known !== undefined ? known : await states.read(of);
+    if (stored === undefined) return { kind: 'gone' };
     const now = clock.now();
-    if (lease === undefined || lease.until <= now) {
+    const state = stateAt(stored, now);
+    const { lease, pause } = state;
+    if (lease === undefined || !isOwned(state, now)) {
       // The pause of a worker that crashed has no reminder: the next worker goes on with it.
       const isPaused = lease === undefined && pause !== undefined && pause.until > now;
       return isPaused ? { kind: 'paused' } : { kind: 'start', state };

@@ -41,11 +41,12 @@ export async function runWorker(
     const owner = ownerName(dependencies);
     const lease = await ConsumerLease.take(dependencies, of, owner, seen, current.consumer);
     if (lease === undefined) continue;
-    const rate = rateLeft(seen, current, dependencies.clock.now());
+    const now = dependencies.clock.now();
+    const rate = rateLeft(seen, current, now);
     const tenure = new Tenure(dependencies, of, lease, { time, rate });
     if (seen.pause !== undefined) tenure.setPause(seen.pause);
     // The worker before has crashed, and may have left messages locked.
-    if (seen.lease !== undefined) tenure.expectLockEnds(current, seen.lease.until);
+    if (seen.lease !== undefined) tenure.expectLockEnds(current, Math.min(seen.lease.until, now));
     return await work(dependencies, tenure, current);
   }
   return 'held';
