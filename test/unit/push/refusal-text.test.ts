@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readAnswer } from '../../../lambdas/push/answer/read-answer.ts';
 import { httpTargets } from '../../../local/push/http-target.ts';
 import { ManualScheduler } from '../../support/manual-scheduler.ts';
 import { consumer, FACTS, NOW, numbered } from './batches.ts';
@@ -18,5 +19,14 @@ test('what an address answers writes nothing into the terminal of the server but
   assert.deepEqual(reply, {
     kind: 'failed',
     error: 'The target answered with 500:  [2J ]0;title first second ',
+  });
+});
+
+test('nor does the id of a message that it makes up', () => {
+  const item = { itemIdentifier: '\u001b[2J' };
+  const bytes = Buffer.from(JSON.stringify({ batchItemFailures: [item] }));
+  assert.deepEqual(readAnswer(bytes, numbered(7)), {
+    kind: 'failed',
+    error: "The itemIdentifier ' [2J' is the messageId of no record of the event.",
   });
 });
