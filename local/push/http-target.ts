@@ -151,8 +151,7 @@ class Call {
 function replyOf(status: number, bytes: Buffer): RawReply {
   if (status >= 200 && status < 300) return { kind: 'answer', bytes };
   const redirected = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
-  // It is printed: control characters would move the cursor of a terminal.
-  const body = bytes.toString().slice(0, SHOWN_LENGTH).replaceAll(/\p{Cc}+/gu, ' ');
+  const body = bytes.toString().slice(0, SHOWN_LENGTH);
   return failed(`The target answered with ${status}${redirected}${body && `: ${body}`}`);
 }
 

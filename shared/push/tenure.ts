@@ -124,8 +124,10 @@ export class Tenure {
     this.#noteTrouble({ ...this.lease.trouble, fault: this.#faultOf(error) });
   }
 
+  /** Its text may be that of a target: control characters would move the cursor of a terminal. */
   #faultOf(error: string): ConsumerFault {
-    return { at: this.clock.now(), error: error.slice(0, PUSH.faultLengthMax) };
+    const text = error.slice(0, PUSH.faultLengthMax).replaceAll(/\p{Cc}+/gu, ' ');
+    return { at: this.clock.now(), error: text };
   }
 
   #noteTrouble(trouble: Trouble): void {

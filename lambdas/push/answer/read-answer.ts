@@ -135,8 +135,5 @@ function isSameAction(a: Action, b: Action): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The beginning of a text, without control characters, which would move the cursor of a terminal. */
-function shown(text: string): string {
-  const start = text.slice(0, SHOWN_LENGTH).replaceAll(/\p{Cc}+/gu, ' ');
-  return text.length > SHOWN_LENGTH ? `${start}…` : start;
-}
+const shown = (text: string): string =>
+  text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;

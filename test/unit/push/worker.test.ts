@@ -243,3 +243,11 @@ test('the pause of a worker that crashed keeps no other one from starting', asyn
   assert.ok(reminders.includes(until + 1000), 'Nobody is reminded of the end of the pause.');
   assert.deepEqual(states.state.pause, { until, tries: 3 });
 });
+
+test('what a target says writes nothing into a terminal but its text', async () => {
+  const { run, replies, told } = start([THREE]);
+  const error = '\u001b[2J\u001b]0;title\u0007first\r\nsecond\u009b';
+  replies.push({ kind: 'failed', error });
+  assert.equal(await run(), 'idle');
+  assert.deepEqual(told, [' [2J ]0;title first second ']);
+});
