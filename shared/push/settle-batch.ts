@@ -1,6 +1,7 @@
 import type { Settlement } from '../broker/broker.ts';
 import { isTransient } from '../domain/broker-error.ts';
 import type { LockedMessage } from '../domain/messages/message.ts';
+import { resultOf } from '../domain/result-of.ts';
 import { pause } from '../domain/scheduler.ts';
 import { isOver, pathOfConsumer } from './current-consumer.ts';
 import type { Batch, Refusal } from './ports.ts';
@@ -87,6 +88,9 @@ export async function settleAll(
     }
   }
   if (error === undefined || isOver(error)) return error === undefined;
+  const current = await resultOf(tenure.current());
+  // A reset has ended the locks, or another entity has the name by now.
+  if ('value' in current && current.value === undefined) return false;
   tenure.failed(`Messages could not be settled: ${textOf(error)}`);
   tenure.expectLockEnds(batch);
   return false;
