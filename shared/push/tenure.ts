@@ -131,11 +131,10 @@ export class Tenure {
   }
 
   #noteTrouble(trouble: Trouble): void {
-    const isFirst = this.lease.trouble.fault === undefined && trouble.fault !== undefined;
+    const { fault } = trouble;
+    const isFirst = fault !== undefined && this.lease.trouble.fault === undefined;
     this.lease.noteTrouble(trouble);
-    if (isFirst && trouble.fault !== undefined) {
-      this.#dependencies.tellFault(this.of, trouble.fault);
-    }
+    if (isFirst) this.#dependencies.tellFault(this.of, fault);
   }
 
   /** Why no new call may begin any more; undefined = it may. */
