@@ -82,6 +82,8 @@ class SessionWork {
   /** Keeps the session locked until other work has ended, without a slot. False = as for `#nextSlot`. */
   async #after(other: Promise<void>): Promise<boolean> {
     this.#freeSlot();
+    // After a reset it is a session of another entity, which has a worker of its own.
+    if ((await this.#tenure.current()) === undefined) return false;
     await resultOf(other);
     return await this.#nextSlot();
   }
