@@ -25,7 +25,7 @@ const BUNDLE_BYTES_MAX = {
   sweep: 739_000,
   declare: 900_000,
   wake: 442_000,
-  push: 776_000,
+  push: 779_000,
 } as const satisfies Record<FunctionName, number>;
 /** How often a bundle is loaded: once shows that it starts, several times show how quickly. */
 const LOADS = isMore() ? 5 : 1;
