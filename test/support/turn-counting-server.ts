@@ -36,6 +36,8 @@ export async function serveCountingTurns(
   const begun: { readonly path: string; readonly turn: number }[] = [];
   /** The turn in which each request head was parsed. */
   const parsed: { readonly turn: number }[] = [];
+  /** By the port of its client: how many requests had begun when the next request of a connection was received. */
+  const begunBefore = new Map<number | undefined, number>();
   const app = {
     fetch: (request: Request) => {
       const path = new URL(request.url).pathname;
@@ -65,6 +67,12 @@ export async function serveCountingTurns(
   const { http } = server;
   http.prependListener('request', () => parsed.push({ turn }));
   http.prependListener('upgrade', () => parsed.push({ turn }));
+  http.prependListener('connection', (socket: Socket) => {
+    const { remotePort } = socket;
+    socket.on('readable', () => {
+      if (!begunBefore.has(remotePort)) begunBefore.set(remotePort, begun.length);
+    });
+  });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   t.after(() => server.close());
@@ -84,13 +92,22 @@ export async function serveCountingTurns(
     for (const socket of all) {
       socket.on('error', () => {});
       socket.write(before);
+      // The server takes the next request of the connection only then, which may be after the client has the answer.
+      const closed = new Promise((resolve) =>
+        http.once('request', (_, answer) => answer.once('close', resolve)),
+      );
       await heard(socket, () => socket.write(requestText(`GET ${path}`)));
+      await closed;
     }
     begun.length = 0;
     parsed.length = 0;
+    begunBefore.clear();
     return all;
   };
-  return { begun, parsed, clients, port, http };
+  /** How many requests began between the receipt of a client's request and its own begin. */
+  const overtaking = (client: Socket | undefined, path: string): number =>
+    begun.findIndex((one) => one.path === path) - (begunBefore.get(client?.localPort) ?? 0);
+  return { begun, parsed, clients, overtaking, port, http };
 }
 
 /** The largest number of requests that began in one turn. */
