@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DONE, Scene } from './push-scene.ts';
+import { atMost, DONE, Scene } from './push-scene.ts';
 
 /** What changes about a consumer and its queue while a target works for long, in virtual time. */
 
@@ -11,10 +11,6 @@ const SLOW = { timeoutMs: MINUTE };
 /** A scene whose target works a minute on the message `slow`. */
 function slowScene(): Scene {
   return new Scene((_, ids) => ({ ms: ids.includes('slow') ? MINUTE - 1 : 10, reply: DONE }));
-}
-
-function fewerThan(actual: number, most: number, what: string): void {
-  assert.ok(actual <= most, `${what} ${actual} ms, at most ${most}`);
 }
 
 test('a consumer that is enabled again pushes at once, although an earlier call goes on', async () => {
@@ -30,7 +26,7 @@ test('a consumer that is enabled again pushes at once, although an earlier call 
     await scene.put('main/c', { enabled: true });
     const since = scene.now;
     await scene.pause(5 * MINUTE);
-    fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 5000, 'The next message waited');
+    atMost((scene.timesOf('next')[0] ?? Infinity) - since, 5000, 'The next message waited');
     assert.equal(scene.timesOf('slow').length, 1);
   });
 });
@@ -47,7 +43,7 @@ test('a queue that receives again is pushed at once, although an earlier call go
     await scene.update({ status: 'Active' });
     const since = scene.now;
     await scene.pause(5 * MINUTE);
-    fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 5000, 'The next message waited');
+    atMost((scene.timesOf('next')[0] ?? Infinity) - since, 5000, 'The next message waited');
   });
 });
 
@@ -65,7 +61,7 @@ test('a session is called once at a time, also if an update ends its lock during
     const since = scene.now;
     await scene.send(['other'], 't');
     await scene.pause(5 * MINUTE);
-    fewerThan((scene.timesOf('other')[0] ?? Infinity) - since, 5000, 'Another session waited');
+    atMost((scene.timesOf('other')[0] ?? Infinity) - since, 5000, 'Another session waited');
     const calls = scene.calls.filter(({ sessionId }) => sessionId === 's');
     const gaps = calls.map(({ at }, i) => at - (calls[i - 1]?.at ?? at));
     assert.ok((gaps[1] ?? 0) >= 20_000, `two calls of a session at once, after ${gaps[1]} ms`);
@@ -88,6 +84,6 @@ test('a worker that was frozen tells when its calls have ended', async () => {
     const since = scene.now;
     await scene.pause(10 * MINUTE);
     // The one that took over asks every ten seconds.
-    fewerThan((scene.timesOf('next')[0] ?? Infinity) - since, 15_000, 'The next message waited');
+    atMost((scene.timesOf('next')[0] ?? Infinity) - since, 15_000, 'The next message waited');
   });
 });

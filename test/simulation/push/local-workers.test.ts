@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../../shared/domain/units.ts';
 import { PUSH } from '../../../shared/push/push-limits.ts';
 import type { WorkerDependencies } from '../../../shared/push/worker-dependencies.ts';
 import { consumer, entity, numbered } from '../../unit/push/batches.ts';
-import { FakeStates, OF } from '../../unit/push/worker-fakes.ts';
+import { EMPTY_QUEUE, FakeStates, OF } from '../../unit/push/worker-fakes.ts';
 import { Machine } from '../machines/machine.ts';
 import { Timeline } from '../machines/timeline.ts';
 
@@ -47,14 +47,7 @@ function start(isDead: (entityKey: string) => boolean) {
       read: async (key) => found(key),
       forget: () => {},
     },
-    broker: {
-      receive: async () => messages,
-      settle: async (_, settlements) => settlements.map(({ lockToken }) => ({ lockToken })),
-      renewLocks: async () => [],
-      acceptSession: async () => undefined,
-      renewSession: () => Promise.reject(new Error('There are no sessions.')),
-      releaseSession: async () => {},
-    },
+    broker: { ...EMPTY_QUEUE, receive: async () => messages },
     targets: {
       refusalOf: () => undefined,
       call: async ({ entity: { key } }) => {

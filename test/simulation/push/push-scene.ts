@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { CONSUMER_LIMITS, type Consumer } from '../../../shared/domain/consumers/consumer.ts';
 import {
   QUEUE_DEFAULTS,
@@ -33,6 +34,11 @@ export type Act = (
 export const DONE: Reply = { kind: 'answered', failures: [] };
 export const FAILED: Reply = { kind: 'failed', error: 'It threw.' };
 export const MISSING: Reply = { kind: 'unavailable', why: 'missing', error: 'It is not there.' };
+
+/** Fails if something took longer than it may, or did not happen. `what` = the sentence before the number. */
+export function atMost(actual: number | undefined, most: number, what: string): void {
+  assert.ok(actual !== undefined && actual <= most, `${what} ${actual} ms, at most ${most}`);
+}
 
 const PATH = parseEntityPath('orders');
 const MINUTE = 60_000;

@@ -7,7 +7,7 @@ import { AgeClock } from '../../../shared/domain/age.ts';
 import type { LockedMessage } from '../../../shared/domain/messages/message.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../shared/domain/units.ts';
 import { consumer, entity, locked } from '../../unit/push/batches.ts';
-import { FakeStates, OF } from '../../unit/push/worker-fakes.ts';
+import { EMPTY_QUEUE, FakeStates, OF } from '../../unit/push/worker-fakes.ts';
 import { Machine } from '../machines/machine.ts';
 import { Timeline } from '../machines/timeline.ts';
 
@@ -27,15 +27,11 @@ function start() {
     random: realRandom,
     entities: { find: async () => found, read: async () => found, forget: () => {} },
     broker: {
+      ...EMPTY_QUEUE,
       receive: async (_, { waitMs }) => {
         if (waiting.length === 0) await timeline.pause(waitMs);
         return waiting.splice(0, 1);
       },
-      settle: async (_, settlements) => settlements.map(({ lockToken }) => ({ lockToken })),
-      renewLocks: async () => [],
-      acceptSession: async () => undefined,
-      renewSession: () => Promise.reject(new Error('There are no sessions.')),
-      releaseSession: async () => {},
     },
     targets: {
       refusalOf: () => undefined,

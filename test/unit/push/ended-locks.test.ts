@@ -12,7 +12,7 @@ import { runWorker } from '../../../shared/push/worker.ts';
 import type { WorkerDependencies } from '../../../shared/push/worker-dependencies.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { consumer, entity, locked } from './batches.ts';
-import { FakeStates, OF } from './worker-fakes.ts';
+import { EMPTY_QUEUE, FakeStates, OF } from './worker-fakes.ts';
 
 const refused = (code: BrokerErrorCode) => () => Promise.reject(new BrokerError(code, 'No.'));
 
@@ -29,10 +29,8 @@ function start(description: QueueDescription, broker: Partial<WorkerDependencies
     random: realRandom,
     entities: { find: async () => found, read: async () => found, forget: () => {} },
     broker: {
-      acceptSession: async () => undefined,
-      receive: async () => [],
+      ...EMPTY_QUEUE,
       settle: refused('MessageLockLost'),
-      renewLocks: async () => [],
       renewSession: refused('SessionLockLost'),
       releaseSession: refused('SessionLockLost'),
       ...broker,

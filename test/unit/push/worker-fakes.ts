@@ -5,12 +5,23 @@ import type {
   Released,
   Trouble,
 } from '../../../shared/push/ports.ts';
+import type { WorkerDependencies } from '../../../shared/push/worker-dependencies.ts';
 
 /** The consumer of these tests. */
 export const OF: ConsumerReference = {
   entityKey: 'orders',
   entityId: 'e1',
   consumer: 'main/mail',
+};
+
+/** The messages of a queue without sessions: none, and whatever is settled is done. */
+export const EMPTY_QUEUE: WorkerDependencies['broker'] = {
+  receive: async () => [],
+  settle: async (_, settlements) => settlements.map(({ lockToken }) => ({ lockToken })),
+  renewLocks: async () => [],
+  acceptSession: async () => undefined,
+  renewSession: () => Promise.reject(new Error('There are no sessions.')),
+  releaseSession: () => Promise.reject(new Error('There are no sessions.')),
 };
 
 /** The states of one consumer, in memory. */

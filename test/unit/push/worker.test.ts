@@ -12,7 +12,7 @@ import { runWorker } from '../../../shared/push/worker.ts';
 import type { WorkerDependencies } from '../../../shared/push/worker-dependencies.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { consumer, entity, numbered } from './batches.ts';
-import { FakeStates, OF } from './worker-fakes.ts';
+import { EMPTY_QUEUE, FakeStates, OF } from './worker-fakes.ts';
 
 /** One run of a worker, with a queue of looks that a test fills. */
 function start(
@@ -61,6 +61,7 @@ function start(
       claim: { form: 'batch', bytes: 1_000_000 },
     },
     broker: {
+      ...EMPTY_QUEUE,
       receive: async (_, { signal }) => {
         if (signal?.aborted) return [];
         looked++;
@@ -72,10 +73,6 @@ function start(
         settled.push(...settlements);
         return settlements.map(({ lockToken }) => ({ lockToken }));
       },
-      renewLocks: async () => [],
-      acceptSession: async () => undefined,
-      renewSession: () => Promise.reject(new Error('There are no sessions.')),
-      releaseSession: () => Promise.reject(new Error('There are no sessions.')),
     },
   };
   const run = () =>
