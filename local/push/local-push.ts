@@ -43,6 +43,7 @@ export class LocalPush {
   #stores: WakingStores | undefined;
   #dispatcher: Dispatcher | undefined;
   #targets: HttpTargets | undefined;
+  #isClosed = false;
 
   /** `warn` receives a sentence for each fault of a target that begins. */
   constructor(
@@ -100,26 +101,36 @@ export class LocalPush {
         await remind(entity, at);
       },
     });
-    this.#wakeEverything(dependencies).catch(this.#reportError);
+    dependencies.background.add(() => this.#wakeEverything(dependencies).catch(this.#reportError));
   }
 
-  /** Ends the calls, after a moment. */
+  /** Ends the calls, after a moment. What it still reads is background work of the namespace. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#reminders.close();
     await this.#dispatcher?.close();
     this.#targets?.close();
   }
 
   async #wakeEverything({ entities }: ComposedDependencies): Promise<void> {
-    for await (const entity of entities.everything()) this.#wakeAll(entity);
+    for await (const entity of entities.everything()) {
+      if (this.#isClosed) return;
+      this.#wakeAll(entity);
+    }
   }
 
   /** Wakes the consumers of a queue, or of all queues of an entity. */
   #wake(entityKey: string, subQueue?: SubQueue): void {
-    const found = this.#stores?.entities.find(entityKey);
-    found
-      ?.then((entity) => entity && this.#wakeAll(entity, subQueue))
-      .catch((error: unknown) => this.#reportError(error));
+    const stores = this.#stores;
+    if (stores === undefined || this.#isClosed) return;
+    stores.background(async () => {
+      try {
+        const entity = await stores.entities.find(entityKey);
+        if (entity) this.#wakeAll(entity, subQueue);
+      } catch (error) {
+        this.#reportError(error);
+      }
+    });
   }
 
   #wakeAll(entity: Entity, subQueue?: SubQueue): void {
