@@ -121,6 +121,8 @@ export async function startPushed(
   const target = new TargetFunction(lambda);
   expectStatus(await broker.createQueue('q', queue), 201);
   expectStatus(await putConsumer(broker, 'q/consumers/c', consumer), 201);
+  // On a busy machine the stream tells of it after a while.
+  await lambda.until('the new consumer is looked at', () => lambda.of(PUSH_FUNCTION).length > 0);
   await stage.settled();
   return { ...stage, target };
 }
