@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { AmqpServer } from '../amqp/service/amqp-server.ts';
 import { whenAuthorized } from '../shared/domain/budgets/authorized-requests.ts';
@@ -123,7 +123,7 @@ export function createProtocolServer({
           ? await (health ?? app).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusedTokens.count(outgoing);
-      discardRest(incoming);
+      (incoming as GatheredRequest).discardRest();
       // Bytes that leave immediately are not counted.
       setImmediate(() => held.written(incoming, outgoing));
       return response;
@@ -201,16 +201,6 @@ function serveAmqpToo(
   });
   serveWebSockets(server, { amqp, admission, serveHttp });
   return detector;
-}
-
-/**
- * Discards the rest of a body that the app refused without reading it all. The adapter would stop the connection for a
- * moment and then break it, possibly during the client's next request.
- */
-function discardRest(incoming: Readable): void {
-  if (incoming.readableEnded) return;
-  incoming.removeAllListeners('data');
-  incoming.resume();
 }
 
 async function close(server: Server, detector: ProtocolDetector | undefined): Promise<void> {

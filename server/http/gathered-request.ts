@@ -3,7 +3,7 @@ import { compact } from '../../amqp/wire/compact.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { PacedRequests } from './paced-requests.ts';
 
-const { aheadBytes: GATHERED_BYTES } = BUDGETS.request;
+const { aheadBytes: GATHERED_BYTES, discardedBytes, discardedMs } = BUDGETS.request;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -37,6 +37,26 @@ export class GatheredRequest extends IncomingMessage {
     this.#gathered.set(chunk, this.#length);
     this.#length += chunk.byteLength;
     return this.readableLength < this.readableHighWaterMark;
+  }
+
+  /**
+   * Discards the rest of a body that the app refused without reading it all, so that the connection goes on with the
+   * client's next request. If the rest is too long or takes too long, the connection is closed.
+   */
+  discardRest(): void {
+    if (this.readableEnded) return;
+    // The adapter closes the connection half a second after the answer, unless it takes the request for destroyed.
+    Object.defineProperty(this, 'destroyed', { value: true, writable: true });
+    const close = () => this.socket.destroySoon();
+    const timer = setTimeout(close, discardedMs).unref();
+    for (const event of ['end', 'close']) this.once(event, () => clearTimeout(timer));
+    this.removeAllListeners('data');
+    let bytes = 0;
+    this.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      if (bytes > discardedBytes) close();
+    });
+    this.resume();
   }
 
   #gatherThisTurn(): void {

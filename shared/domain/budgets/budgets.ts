@@ -108,10 +108,11 @@ export const BUDGETS = {
     turnBytes: 64 * KB,
     /** Messages that are sent in one turn. */
     turnMessages: 100,
-    /**
-     * Bytes of a body that are received before its reader asks for them; small chunks are joined up to it.
-     */
+    /** Bytes of a body that are received before its reader asks for them; small chunks are joined up to it. */
     aheadBytes: 4 * KB,
+    /** The rest of a body whose request is answered is discarded, so much and so long; then the connection ends. */
+    discardedBytes: 128 * MB,
+    discardedMs: 30 * SECOND_MS,
     /**
      * A transaction: as much as the largest request that a Lambda function accepts. An unauthorized request
      * is bounded by `connection.unauthorized.requestBytes`.

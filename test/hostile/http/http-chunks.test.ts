@@ -125,32 +125,40 @@ test('row 7: of unread chunks of one byte no more are buffered than of others', 
   assert.ok(chunks <= 2 * request.readableHighWaterMark, `${chunks} chunks`);
 });
 
-test('row 7: after a body of which only the beginning is read, the next request is served', async (t) => {
-  const { socket, answered } = await serve(t, async (request) => {
-    if (request.method === 'GET') return new Response('next');
-    await pieces(request, 1);
-    return new Response('refused');
-  });
-  socket.write(`${CHUNKED}${manyChunks.join('')}0\r\n\r\n${NEXT}`);
-  assert.match(await answered('next'), /refused.*next$/s);
-});
+test(
+  'row 7: after a body of which only the beginning is read, the next request is served',
+  SOON,
+  async (t) => {
+    const { socket, answered } = await serve(t, async (request) => {
+      if (request.method === 'GET') return new Response('next');
+      await pieces(request, 1);
+      return new Response('refused');
+    });
+    socket.write(`${CHUNKED}${manyChunks.join('')}0\r\n\r\n${NEXT}`);
+    assert.match(await answered('next'), /refused.*next$/s);
+  },
+);
 
-test('row 7: after a body that is cancelled while its reader waits, the next request is served', async (t) => {
-  const { socket, answered } = await serve(t, async (request) => {
-    if (request.method === 'GET') return new Response('next');
-    const reader = request.body?.getReader();
-    await reader?.read();
-    const more = reader?.read();
-    socket.write(`${manyChunks.join('')}0\r\n\r\n${NEXT}`);
-    await reader?.cancel();
-    await more;
-    return new Response('refused');
-  });
-  socket.write(`${CHUNKED}${chunkOf('beginning')}`);
-  assert.match(await answered('next'), /refused.*next$/s);
-});
+test(
+  'row 7: after a body that is cancelled while its reader waits, the next request is served',
+  SOON,
+  async (t) => {
+    const { socket, answered } = await serve(t, async (request) => {
+      if (request.method === 'GET') return new Response('next');
+      const reader = request.body?.getReader();
+      await reader?.read();
+      const more = reader?.read();
+      socket.write(`${manyChunks.join('')}0\r\n\r\n${NEXT}`);
+      await reader?.cancel();
+      await more;
+      return new Response('refused');
+    });
+    socket.write(`${CHUNKED}${chunkOf('beginning')}`);
+    assert.match(await answered('next'), /refused.*next$/s);
+  },
+);
 
-test('row 7: after a body that is not read at all, the next request is served', async (t) => {
+test('row 7: after a body that is not read at all, the next request is served', SOON, async (t) => {
   const { socket, answered } = await serve(
     t,
     async ({ method }) => new Response(method === 'GET' ? 'next' : 'refused'),
@@ -160,19 +168,23 @@ test('row 7: after a body that is not read at all, the next request is served', 
   assert.match(await answered('next'), /refused.*next$/s);
 });
 
-test('a reader that waits for more of a body gets an error when its sender disconnects', async (t) => {
-  let tell = (_error: unknown) => {};
-  const failure = new Promise((resolve) => {
-    tell = resolve;
-  });
-  const { socket } = await serve(t, async (request) => {
-    socket.destroy();
-    await pieces(request).catch(tell);
-    return new Response('done');
-  });
-  socket.write(`${CHUNKED}${chunkOf('beginning')}`);
-  assert.equal(((await failure) as NodeJS.ErrnoException).code, 'ECONNRESET');
-});
+test(
+  'a reader that waits for more of a body gets an error when its sender disconnects',
+  SOON,
+  async (t) => {
+    let tell = (_error: unknown) => {};
+    const failure = new Promise((resolve) => {
+      tell = resolve;
+    });
+    const { socket } = await serve(t, async (request) => {
+      socket.destroy();
+      await pieces(request).catch(tell);
+      return new Response('done');
+    });
+    socket.write(`${CHUNKED}${chunkOf('beginning')}`);
+    assert.equal(((await failure) as NodeJS.ErrnoException).code, 'ECONNRESET');
+  },
+);
 
 test('row 7: a long body in small chunks arrives complete', async () => {
   const { call, broker } = startApp({ entities });
