@@ -45,18 +45,20 @@ export class GatheredRequest extends IncomingMessage {
    */
   discardRest(): void {
     if (this.readableEnded) return;
+    this.removeAllListeners('data');
+    this.resume();
+    // Most requests have no body, or all of it is here.
+    if (this.complete) return;
     // The adapter closes the connection half a second after the answer, unless it takes the request for destroyed.
     Object.defineProperty(this, 'destroyed', { value: true, writable: true });
     const close = () => this.socket.destroySoon();
     const timer = setTimeout(close, discardedMs).unref();
     for (const event of ['end', 'close']) this.once(event, () => clearTimeout(timer));
-    this.removeAllListeners('data');
     let bytes = 0;
     this.on('data', (chunk: Uint8Array) => {
       bytes += chunk.byteLength;
       if (bytes > discardedBytes) close();
     });
-    this.resume();
   }
 
   #gatherThisTurn(): void {
