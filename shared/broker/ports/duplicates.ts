@@ -70,10 +70,15 @@ export type DeduplicationCondition = {
 export interface DuplicateStore {
   /**
    * Finds out which messages are new, and reserves the keys of a batch. `refused` = the reservation of the previous
-   * attempt, whose condition was refused; the next attempt begins after a pause. Throws ServiceBusy when the attempts
-   * are used up.
+   * attempt, whose condition was refused; the next attempt begins after a pause. `sibling` = another reservation of the
+   * same transaction: of two transactions that wait for each other, the same one goes first in all entities. Throws
+   * ServiceBusy when the attempts are used up.
    */
-  reserve(request: DeduplicationRequest, refused?: Reservation): Promise<Reservation>;
+  reserve(
+    request: DeduplicationRequest,
+    refused?: Reservation,
+    sibling?: Reservation,
+  ): Promise<Reservation>;
   /**
    * Completes work that the senders of the originals may not have finished: notes due times and adds sessions to the
    * ready-session index. Call it before answering for duplicates. Throws ServiceTimeout.

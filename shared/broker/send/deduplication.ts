@@ -37,14 +37,15 @@ export function detectionOf(
 }
 
 /**
- * Reserves messages with different keys. `refused` = the previous reservation, whose condition was refused. Undefined
- * if the entity detects no duplicates.
+ * Reserves messages with different keys. `refused` = the previous reservation, whose condition was refused; `sibling` =
+ * another one of the same transaction. Undefined if the entity detects no duplicates.
  */
 export async function reserve(
   dependencies: BrokerDependencies,
   detection: Detection | undefined,
   messages: readonly Message[],
   refused?: Reservation,
+  sibling?: Reservation,
 ): Promise<Reservation | undefined> {
   if (detection === undefined) return undefined;
   const { entity, log, windowMs, keys } = detection;
@@ -53,7 +54,8 @@ export async function reserve(
     scheduledEnqueueAt: message.scheduledEnqueueAt,
     sessionId: message.sessionId,
   }));
-  const reservation = await dependencies.messages.reserve({ log, windowMs, candidates }, refused);
+  const request = { log, windowMs, candidates };
+  const reservation = await dependencies.messages.reserve(request, refused, sibling);
   // A send of duplicates alone is a use as well (semantics V5), which no partition header records.
   if (newMessages(messages, reservation).length === 0) dependencies.activity.used(entity);
   return reservation;

@@ -21,7 +21,10 @@ export async function reserveSends(
     const { detection, reservation: before } = send;
     const holds = before !== undefined && !isRefused(error, before);
     const messages = messagesOf(send);
-    const reservation = holds ? before : await reserve(dependencies, detection, messages, before);
+    const sibling = reserved.findLast(({ reservation }) => reservation !== undefined)?.reservation;
+    const reservation = holds
+      ? before
+      : await reserve(dependencies, detection, messages, before, sibling);
     reserved.push({ ...send, reservation });
   }
   return reserved;

@@ -8,6 +8,7 @@ import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { BusyForThis } from '../../domain/broker-error.ts';
+import type { RandomSource } from '../../domain/clock.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
@@ -42,18 +43,33 @@ export async function reserve(
   context: StoreContext,
   request: DeduplicationRequest,
   refused?: Reservation,
+  sibling?: Reservation,
 ): Promise<Reservation> {
-  const send = refused?.attempt.send ?? randomName(context.random);
+  const send = refused?.attempt.send ?? nameOfSend(context.random, sibling);
   for (let tries = refused === undefined ? 0 : refused.attempt.tries + 1; ; tries++) {
     if (tries >= CONFLICT_TRIES_MAX) throw keptDeciding();
     await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
     try {
-      const reserved = await new Attempt(context, request, `${send}.${tries}`).reserve();
+      const reserved = await new Attempt(context, request, attemptName(send, tries)).reserve();
       return { ...reserved, request, attempt: { send, tries } };
     } catch (error) {
       if (!(error instanceof DeduplicationRefused)) throw error;
     }
   }
+}
+
+/** A unique name. Those of a transaction begin alike, so that they have the same place in the order of names. */
+function nameOfSend(random: RandomSource, sibling: Reservation | undefined): string {
+  return sibling === undefined ? randomName(random) : `${sibling.attempt.send}-`;
+}
+
+function attemptName(send: string, tries: number): string {
+  return `${send}.${tries}`;
+}
+
+/** How many attempts of its send came before this one. */
+function triesOf(attempt: string): number {
+  return Number(attempt.slice(attempt.lastIndexOf('.') + 1));
 }
 
 function keptDeciding(): BusyForThis {
@@ -102,13 +118,14 @@ interface Keyed {
 const WIDTH = 50;
 
 /**
- * How often a send looks for the decision on another batch before it gives that batch up; the pauses double. If two
- * batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of attempts begin
- * with that of the send, so it is the same one each time, and the two do not keep giving each other up.
+ * How often a send looks for the decision on an attempt of another batch before it gives that attempt up; the pauses
+ * double. If two batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of
+ * attempts begin with that of the send, so it is the same one each time, and the two do not keep giving each other up.
+ * Other attempts get one look more than the one before them, so that a slow batch is stored however many wait for it.
  */
-function looksFor(size: number, isBefore: boolean): number {
+function looksFor({ tries, size }: { tries: number; size: number }, isBefore: boolean): number {
   if (isBefore) return LOOKS.hurried;
-  return LOOKS.usual + Math.max(0, Math.ceil(Math.log2(size / USUAL_BATCH)));
+  return LOOKS.usual + tries + Math.max(0, Math.ceil(Math.log2(size / USUAL_BATCH)));
 }
 
 const LOOKS = { hurried: 2, usual: 5 };
@@ -210,7 +227,7 @@ class Attempt {
   async #findDecision(name: string, size: number): Promise<BatchDecision> {
     const { table } = this.#context;
     const { entityId } = this.#request.log;
-    const looks = looksFor(size, this.#isBatch && this.#name < name);
+    const looks = looksFor({ tries: triesOf(name), size }, this.#isBatch && this.#name < name);
     for (let look = 0; look < looks; look++) {
       await pauseBeforeRetry(this.#context, look, looks);
       const item = await table.get(batchDecisionKey(entityId, name), { consistent: true });

@@ -15,8 +15,10 @@ export interface NetworkFaults {
   readonly serverError: number;
   /** The service refuses the request because it is busy. */
   readonly throttled: number;
-  /** The request takes up to `SLOW_MS` instead of a few milliseconds. */
+  /** The request takes up to `slowMs` instead of a few milliseconds. */
   readonly slow: number;
+  /** Absent = `SLOW_MS`. */
+  readonly slowMs?: number;
   /**
    * The process gives a transaction up, and it is executed later; absent = 0. All tries of one transaction must be late
    * before its outcome is unknown, which `late` alone makes rare.
@@ -36,7 +38,7 @@ export const NO_FAULTS: NetworkFaults = {
 
 /** The fault of a request; `plain` = none. */
 export type RequestFault =
-  | Exclude<keyof NetworkFaults, 'lateTransactions'>
+  | Exclude<keyof NetworkFaults, 'slowMs' | 'lateTransactions'>
   | 'plain'
   | 'unreachable';
 
@@ -152,8 +154,8 @@ export class SimulatedNetwork implements Network {
   }
 
   #latency(fault: RequestFault): number {
-    const { random } = this.#settings;
-    if (fault === 'slow') return random.between(10, SLOW_MS);
+    const { random, faults } = this.#settings;
+    if (fault === 'slow') return random.between(10, faults().slowMs ?? SLOW_MS);
     return random.chance(0.05) ? random.between(5, 60) : random.between(1, 6);
   }
 
