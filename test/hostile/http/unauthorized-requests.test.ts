@@ -14,6 +14,8 @@ import {
 
 const PER_TURN = BUDGETS.turnPiecesUnauthorized;
 const CLIENTS = 100;
+/** A turn also ends when its time is used up, so that on a busy machine another request may begin a turn later. */
+const OVERTAKING_MAX = 3 * PER_TURN;
 
 test('row 27: on unauthorized connections a few requests begin in each turn of the event loop', async (t) => {
   const { begun, clients } = await serveCountingTurns(t);
@@ -31,7 +33,7 @@ test('row 27: authorized connections do not wait for unauthorized ones', async (
   const authorized = await clients(1, '', PROVING);
   await Promise.all([askAll(unauthorized), askAll(authorized, '/honest')]);
   const count = overtaking(authorized[0], '/honest');
-  assert.ok(count <= 2 * PER_TURN, `${count} unauthorized requests were before it`);
+  assert.ok(count <= OVERTAKING_MAX, `${count} unauthorized requests were before it`);
 });
 
 test('row 27: requests on one unauthorized connection keep their order', async (t) => {
@@ -70,5 +72,5 @@ test('row 27: health checks of the load balancer do not wait for unauthorized cl
   const own = await clients(1);
   await Promise.all([askAll(unauthorized), askAll(own, '/$health')]);
   const count = overtaking(own[0], '/$health');
-  assert.ok(count <= 2 * PER_TURN, `${count} unauthorized requests were before it`);
+  assert.ok(count <= OVERTAKING_MAX, `${count} unauthorized requests were before it`);
 });
