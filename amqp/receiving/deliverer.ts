@@ -21,8 +21,8 @@ const WAIT_MS = 60 * 60_000;
 const CHECK_MS = 60_000;
 /** The pause before the next try of a busy service, or for a rule at its rate limit, which connections may share. */
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
-/** How long after the end of its session lock a link is detached. */
-export const LOST_LOCK_DETACH_MS = 250;
+/** How long after the end of its session lock a link is detached: a busy client takes a while to end its own wait. */
+export const LOST_LOCK_DETACH_MS = 1000;
 /** The sender settle mode in which messages are sent settled, and so received and deleted (semantics W11). */
 const SETTLED = 1;
 
