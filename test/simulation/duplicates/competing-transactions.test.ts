@@ -12,7 +12,7 @@ import { SimulatedDatabase } from '../tables/database.ts';
 
 const QUEUES = ['orders', 'audit'];
 const TRANSACTIONS = 8;
-/** With the last one, transactions that go first in one queue and wait in the other give each other up until the end. */
+/** With the last one, transactions of which each goes first in another queue give each other up until the end. */
 const SEEDS = [0, 1, 2, 3, 17];
 /** The database answers after up to 400 ms, as one under load does. */
 const FAR_AWAY: NetworkFaults = { ...NO_FAULTS, slow: 1, slowMs: 200 };
