@@ -37,7 +37,8 @@ import {
  * if a sender without an answer repeats its send (semantics O7).
  *
  * One read for a single message; one write for each message of a batch. `refused` = the reservation whose condition
- * failed; its tries count too. Throws ServiceBusy after `CONFLICT_TRIES_MAX` tries.
+ * failed; its tries count too. `sibling` = another one of the same transaction. Throws ServiceBusy after
+ * `CONFLICT_TRIES_MAX` tries.
  */
 export async function reserve(
   context: StoreContext,
@@ -121,14 +122,16 @@ const WIDTH = 50;
  * How often a send looks for the decision on an attempt of another batch before it gives that attempt up; the pauses
  * double. If two batches wait for each other, the one whose name sorts first (`isBefore`) looks twice only. Names of
  * attempts begin with that of the send, so it is the same one each time, and the two do not keep giving each other up.
- * Other attempts get one look more than the one before them, so that a slow batch is stored however many wait for it.
+ * Otherwise, each further attempt of a batch gets one look more, so that a slow one gets done however many wait for it.
+ * All looks of one wait take some 10 s at most, so that a request in a function outlives them.
  */
 function looksFor({ tries, size }: { tries: number; size: number }, isBefore: boolean): number {
   if (isBefore) return LOOKS.hurried;
-  return LOOKS.usual + tries + Math.max(0, Math.ceil(Math.log2(size / USUAL_BATCH)));
+  const forSize = Math.max(0, Math.ceil(Math.log2(size / USUAL_BATCH)));
+  return Math.min(LOOKS.most, LOOKS.usual + tries + forSize);
 }
 
-const LOOKS = { hurried: 2, usual: 5 };
+const LOOKS = { hurried: 2, usual: 5, most: 11 };
 const USUAL_BATCH = 100;
 
 /** One attempt, with a unique name. */

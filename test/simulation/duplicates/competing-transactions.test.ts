@@ -15,7 +15,7 @@ const TRANSACTIONS = 8;
 /** With the last one, transactions of which each goes first in another queue give each other up until the end. */
 const SEEDS = [0, 1, 2, 3, 17];
 /** The database answers after up to 400 ms, as one under load does. */
-const FAR_AWAY: NetworkFaults = { ...NO_FAULTS, slow: 1, slowMs: 200 };
+const SLOW: NetworkFaults = { ...NO_FAULTS, slow: 1, slowMs: 200 };
 const PROCESS = {
   kind: 'server',
   aheadMs: 0,
@@ -50,7 +50,7 @@ async function compete(
     (name) =>
       new SimulatedProcess(
         { ...PROCESS, name },
-        { timeline, database, random, faults: () => FAR_AWAY, count: () => {} },
+        { timeline, database, random, faults: () => SLOW, count: () => {} },
       ),
   );
   const [first] = processes;
