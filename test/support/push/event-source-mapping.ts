@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
@@ -23,6 +24,11 @@ export type MappedFunction = (event: {
   readonly Records: readonly MappedRecord[];
 }) => Promise<unknown>;
 
+/** Writes an item whose record shows that those of earlier writes were read: an engine here has one shard. */
+type Fence = (sk: string) => Promise<void>;
+
+/** The partition key of fences. */
+const FENCE = 'fence';
 /** How often a batch of records is handed to the function while that fails. */
 const TRIES_MAX = 10;
 
@@ -39,10 +45,14 @@ export class EventSourceMapping {
   /** Records that did not. */
   ignored = 0;
   readonly #call: MappedFunction;
+  readonly #fence: Fence;
+  /** By the sort keys of fences that were not read yet. */
+  readonly #fences = new Map<string, () => void>();
   #last: Promise<void> = Promise.resolve();
 
-  private constructor(call: MappedFunction) {
+  private constructor(call: MappedFunction, fence: Fence) {
     this.#call = call;
+    this.#fence = fence;
   }
 
   /** Starts to read what is written from now on. It stops after the test. */
@@ -59,10 +69,13 @@ export class EventSourceMapping {
     const found = streamCalls(client, streams, table);
     const stream = await found.find();
     if (stream === undefined) throw new Error(`The table '${table}' has no stream.`);
-    const first = { pk: { S: 'first' }, sk: { S: String(performance.now()) } };
-    await client.send(new PutItemCommand({ TableName: table, Item: first }));
+    const fence = async (sk: string) => {
+      const Item = { pk: { S: FENCE }, sk: { S: sk } };
+      await client.send(new PutItemCommand({ TableName: table, Item }));
+    };
+    await fence(randomUUID());
     const calls = await atEnds(found, stream);
-    const mapping = new EventSourceMapping(call);
+    const mapping = new EventSourceMapping(call, fence);
     const follower = new StreamFollower({ calls, scheduler: realScheduler, pace }, stream, {
       records: (records) => mapping.#take(records),
       failed: (_, error) => {
@@ -78,16 +91,27 @@ export class EventSourceMapping {
     return mapping;
   }
 
-  /** Resolves when all records that were read so far are handed in. */
-  async idle(): Promise<void> {
+  /** Resolves when the records of all writes before this call are handed in. */
+  async caughtUp(): Promise<void> {
+    const sk = randomUUID();
+    const read = new Promise<void>((resolve) => this.#fences.set(sk, resolve));
+    await this.#fence(sk);
+    await read;
     await this.#last;
   }
 
-  #take(all: readonly StreamRecord[]): void {
+  #take(read: readonly StreamRecord[]): void {
+    const all = read.filter(({ pk }) => pk !== FENCE);
     const records = all.filter(matches).map(toMapped);
     this.matched += records.length;
     this.ignored += all.length - records.length;
     if (records.length > 0) this.#last = this.#last.then(() => this.#handIn(records));
+    for (const { pk, sk } of read) if (pk === FENCE) this.#pass(sk);
+  }
+
+  #pass(fence: string): void {
+    this.#fences.get(fence)?.();
+    this.#fences.delete(fence);
   }
 
   async #handIn(records: readonly MappedRecord[]): Promise<void> {

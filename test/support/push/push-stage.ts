@@ -21,9 +21,6 @@ import { startUnitRelay, type UnitRelay } from './unit-relay.ts';
 export const PUSH_FUNCTION = 'stage-push';
 export const WAKE_FUNCTION = 'stage-wake';
 
-/** Longer than the stream takes to tell of a write, ms. */
-const QUIET_MS = 200;
-
 /** Who asks the database. */
 export type Asking = 'broker' | 'wake' | 'push';
 
@@ -97,10 +94,9 @@ export async function startPushStage(t: TestContext): Promise<PushStage> {
   const state = () => `${lambda.invocations.length} ${mapping.matched} ${mapping.ignored}`;
   const settled = async () => {
     for (let before = ''; before !== state(); ) {
-      before = state();
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-      await mapping.idle();
       await lambda.until('all invocations end', () => lambda.isIdle);
+      before = state();
+      await mapping.caughtUp();
     }
   };
   return { broker, lambda, mapping, relays, environment, time, pass, settled };
