@@ -276,12 +276,17 @@ export class TestBroker {
     await this.#composition.sweep();
   }
 
+  /** Resolves when no work is left behind its answers. */
+  async idle(): Promise<void> {
+    await this.#composition.idle();
+  }
+
   /** The cost of `work` in capacity units, as DynamoDB charges it. */
   async units(work: () => Promise<unknown>): Promise<Units> {
-    await this.#composition.idle();
+    await this.idle();
     this.#meter.take();
     await work();
-    await this.#composition.idle();
+    await this.idle();
     return this.#meter.take();
   }
 }

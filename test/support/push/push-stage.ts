@@ -94,6 +94,7 @@ export async function startPushStage(t: TestContext): Promise<PushStage> {
   const state = () => `${lambda.invocations.length} ${mapping.matched} ${mapping.ignored}`;
   const settled = async () => {
     for (let before = ''; before !== state(); ) {
+      await broker.idle();
       await lambda.until('all invocations end', () => lambda.isIdle);
       before = state();
       await mapping.caughtUp();
