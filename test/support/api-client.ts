@@ -73,3 +73,10 @@ export class ApiClient {
     };
   }
 }
+
+/** Throws an error with the text of the answer if its status is another. */
+export function expectStatus(answer: Answer, status: number): void {
+  if (answer.status !== status) {
+    throw new Error(`Expected ${status}, got ${answer.status}: ${answer.text}`);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Composition } from '../../lambdas/http/compose.ts';
 import type { UnitMeter, Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
-import type { Answer, ApiClient, RequestOptions } from './api-client.ts';
+import { type Answer, type ApiClient, expectStatus, type RequestOptions } from './api-client.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { type RuntimeProperties, readRuntimeProperties } from './runtime-properties.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -12,6 +12,7 @@ import {
   type WireMessage,
 } from './wire-message.ts';
 
+export { expectStatus } from './api-client.ts';
 export type { BatchMessage, BrokerProperties, Received } from './wire-message.ts';
 export { fromWire } from './wire-message.ts';
 
@@ -288,13 +289,6 @@ export class TestBroker {
     await work();
     await this.idle();
     return this.#meter.take();
-  }
-}
-
-/** Throws an error with the text of the answer if its status is another. */
-export function expectStatus(answer: Answer, status: number): void {
-  if (answer.status !== status) {
-    throw new Error(`Expected ${status}, got ${answer.status}: ${answer.text}`);
   }
 }
 
