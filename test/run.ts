@@ -27,7 +27,7 @@ const MINUTE = 60_000;
  */
 const JAVA_OPTIONS = { JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' };
 /** For all files that share a process, on a busy machine. */
-const PROCESS_MINUTES_MAX = { usual: 15, search: 240 };
+const PROCESS_MINUTES_MAX = { usual: 25, search: 240 };
 /** How far a search goes, unless the environment says otherwise. */
 const SEARCH = {
   files: [
