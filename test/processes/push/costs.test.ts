@@ -14,7 +14,7 @@ import { expectStatus } from '../../support/test-broker.ts';
 
 const MINUTE_MS = 60_000;
 const PER_QUEUE = 10;
-/** On a busy machine what a process remembers of entities grows old between two messages, and is read again. */
+/** The cheapest one counts: on a busy machine, what a process remembers of entities grows old in between. */
 const ROUNDS = 3;
 
 /** What was asked of the database since the last call. */
