@@ -1,7 +1,7 @@
+import type { Caller } from './call.ts';
 import { RefusalError } from './client-errors.ts';
 import type { ClientPath } from './entity-path.ts';
 import { sendBatch } from './message-calls.ts';
-import type { NamespaceClient } from './namespace-client.ts';
 
 /** A message to send. */
 export interface OutgoingText {
@@ -40,7 +40,7 @@ export class RefusedMessageError extends Error {
  * key, as a partitioned entity wants them, and then halved, so that only a message that is refused alone ends the work.
  */
 export class BatchSender {
-  readonly #client: NamespaceClient;
+  readonly #client: Caller;
   readonly #path: ClientPath;
   #waiting: OutgoingText[] = [];
   #characters = 0;
@@ -48,7 +48,7 @@ export class BatchSender {
   #isByKey = false;
   #sent = 0;
 
-  constructor(client: NamespaceClient, path: ClientPath) {
+  constructor(client: Caller, path: ClientPath) {
     this.#client = client;
     this.#path = path;
   }

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from './http-call.ts';
+import type { HttpAnswer } from './call.ts';
 
 /** The service has refused a request. Its message is the service's sentence. */
 export class RefusalError extends Error {

@@ -1,6 +1,7 @@
+import type { Caller } from './call.ts';
 import { RefusalError } from './client-errors.ts';
 import type { SubQueue } from './entity-path.ts';
-import type { NamespaceClient } from './namespace-client.ts';
+import { allEntities } from './everything.ts';
 
 /** The calls on consumers, which speak JSON. All throw RefusalError and UnreachableError. */
 
@@ -19,13 +20,12 @@ export interface EntityConsumers {
 
 const JSON_TYPE = 'application/json';
 const BODY = { 'Content-Type': JSON_TYPE } as const;
-const PAGE = 100;
 /** How services answer that know no list of all entities, such as the vendor's. */
 const UNKNOWN_STATUSES: readonly number[] = [400, 404, 405, 501];
 
 /** Lists the consumers of a queue, a subscription or a dead-letter queue. */
 export async function listConsumers(
-  client: NamespaceClient,
+  client: Caller,
   path: string,
 ): Promise<readonly ShownConsumer[]> {
   const { text } = await client.call({ method: 'GET', path: `${path}/consumers` });
@@ -34,7 +34,7 @@ export async function listConsumers(
 
 /** Creates or replaces a consumer, and returns it as it is then. `settings` = the members of its JSON. */
 export async function putConsumer(
-  client: NamespaceClient,
+  client: Caller,
   path: string,
   name: string,
   settings: Readonly<Record<string, unknown>>,
@@ -49,44 +49,23 @@ export async function putConsumer(
 }
 
 /** Deletes a consumer. */
-export async function removeConsumer(
-  client: NamespaceClient,
-  path: string,
-  name: string,
-): Promise<void> {
+export async function removeConsumer(client: Caller, path: string, name: string): Promise<void> {
   await client.call({ method: 'DELETE', path: `${path}/consumers/${name}` });
 }
 
-interface Everything {
-  readonly entities: readonly {
-    readonly name: string;
-    readonly consumers?: EntityConsumers['consumers'];
-  }[];
-  readonly next?: string;
-}
-
 /** All entities that have consumers, page by page; none of a service that knows no consumers. */
-export async function* allConsumers(client: NamespaceClient): AsyncGenerator<EntityConsumers> {
-  for (let after: string | undefined; ; ) {
-    const page = await pageAfter(client, after);
-    for (const { name, consumers } of page?.entities ?? []) {
-      if (consumers !== undefined) yield { entity: name, consumers };
-    }
-    after = page?.entities.at(-1)?.name;
-    if (page?.next === undefined || after === undefined) return;
-  }
-}
-
-async function pageAfter(
-  client: NamespaceClient,
-  after: string | undefined,
-): Promise<Everything | undefined> {
+export async function* allConsumers(client: Caller): AsyncGenerator<EntityConsumers> {
   try {
-    const query = { $top: PAGE, after };
-    const { text } = await client.call({ method: 'GET', path: '$entities', query });
-    return text.startsWith('{') ? (JSON.parse(text) as Everything) : undefined;
+    for await (const page of allEntities(client)) {
+      for (const { name, consumers } of page) {
+        if (consumers !== undefined) {
+          yield { entity: name, consumers: consumers as EntityConsumers['consumers'] };
+        }
+      }
+    }
   } catch (error) {
-    if (error instanceof RefusalError && UNKNOWN_STATUSES.includes(error.status)) return undefined;
-    throw error;
+    // The vendor's service has an ATOM feed there, or nothing.
+    const isUnknown = error instanceof RefusalError && UNKNOWN_STATUSES.includes(error.status);
+    if (!isUnknown && !(error instanceof SyntaxError)) throw error;
   }
 }

@@ -28,6 +28,7 @@ const LENGTH_MAX = 512;
 
 /** URL parsers remove these segments, and what is before `..`: the address is that of another entity. */
 const DOT_SEGMENT = /(?:^|\/)\.\.?(?:\/|$)/;
+
 /** Reads a path: `orders`, `events/subscriptions/billing`, `orders/$deadletterqueue`. Throws PathError. */
 export function readPath(text: string): ClientPath {
   if (text.split('/').includes('')) {
@@ -45,16 +46,19 @@ export function readPath(text: string): ClientPath {
         `'${text}' names no queue that dynabus knows: only $deadletterqueue and $transfer/$deadletterqueue follow the path of an entity.`,
       );
     }
-    requireName(text, text);
+    requireEntityPath(text);
     return { text, entity: text, subQueue: 'main' };
   }
-  requireName(text, entity);
+  requireEntityPath(entity, text);
   return { text, entity, subQueue: transfer === undefined ? 'deadLetter' : 'transferDeadLetter' };
 }
 
-/** Refuses names that no entity can have, as the service does. */
-function requireName(text: string, entity: string): void {
-  if (DOT_SEGMENT.test(entity)) {
+/**
+ * Throws PathError for a path that no entity can have, as the service refuses it, and for one whose address would be
+ * that of another entity. `text` = what was written.
+ */
+export function requireEntityPath(entity: string, text = entity): void {
+  if (hasDotSegment(entity)) {
     throw new PathError(
       `'${text}' is no path of an entity: the segments . and .. name no entity, and are removed from an address.`,
     );
@@ -65,6 +69,21 @@ function requireName(text: string, entity: string): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new PathError(`'${text}' is no path of an entity. ${reason}`, { cause });
   }
+}
+
+/** Whether the address of a path would be that of another one, since URL parsers remove some of its segments. */
+export function hasDotSegment(path: string): boolean {
+  return DOT_SEGMENT.test(path);
+}
+
+/** The path of a part, such as of a rule, whose name is one segment. Throws PathError for any other name. */
+export function partPathOf(parent: string, name: string): string {
+  if (name === '' || name.includes('/') || hasDotSegment(name)) {
+    throw new PathError(
+      `'${name}' is no name here: it must not be empty, . or .., or have a slash.`,
+    );
+  }
+  return `${parent}/${name}`;
 }
 
 /** The path of a sub-queue of an entity. */

@@ -1,5 +1,6 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { HttpAnswer } from './call.ts';
 
 /**
  * Requests over node's own HTTP client. Environments of tests replace `fetch` and `AbortSignal` by those of a simulated
@@ -16,15 +17,6 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** How long its body may be, bytes. */
   readonly bytesMax: number;
-}
-
-/** An answer. */
-export interface HttpAnswer {
-  readonly status: number;
-  /** The value of a header; undefined if there is none. */
-  header(name: string): string | undefined;
-  readonly text: string;
-  readonly bytes: Uint8Array;
 }
 
 /** How long a connection may take to open, ms. */

@@ -1,6 +1,6 @@
 import { type AtomEntry, childOf, entryOf, readEntries, textOf, type XmlNode } from './atom-xml.ts';
+import type { Caller } from './call.ts';
 import type { SubQueue } from './entity-path.ts';
-import type { NamespaceClient } from './namespace-client.ts';
 
 /** The calls of the management interface. All throw RefusalError and UnreachableError. */
 
@@ -13,7 +13,7 @@ const ATOM = { ...ACCEPT, 'Content-Type': 'application/atom+xml' } as const;
 export type Described = AtomEntry;
 
 /** Reads a list page by page: `$Resources/Queues`, `events/Subscriptions`, `…/Rules`. */
-export async function* list(client: NamespaceClient, path: string): AsyncGenerator<Described> {
+export async function* list(client: Caller, path: string): AsyncGenerator<Described> {
   for (let skip = 0; ; skip += PAGE) {
     const { entries, hasMore } = await listPage(client, path, { skip, top: PAGE });
     yield* entries;
@@ -23,7 +23,7 @@ export async function* list(client: NamespaceClient, path: string): AsyncGenerat
 
 /** Reads a page of a list: `top` entries after the first `skip`. */
 export async function listPage(
-  client: NamespaceClient,
+  client: Caller,
   path: string,
   { skip, top }: { readonly skip: number; readonly top: number },
 ): Promise<{ readonly entries: readonly Described[]; readonly hasMore: boolean }> {
@@ -34,10 +34,7 @@ export async function listPage(
 }
 
 /** Reads one entity. */
-export async function describe(
-  client: NamespaceClient,
-  path: string,
-): Promise<Described | undefined> {
+export async function describe(client: Caller, path: string): Promise<Described | undefined> {
   const { entries } = await readEntries(
     (await client.call({ method: 'GET', path, headers: ACCEPT })).text,
   );
@@ -46,7 +43,7 @@ export async function describe(
 
 /** Creates an entity or rule, or, with `*`, replaces its settings. `description` = an XML element. */
 export async function put(
-  client: NamespaceClient,
+  client: Caller,
   path: string,
   description: string,
   ifMatch?: '*',
@@ -56,7 +53,7 @@ export async function put(
 }
 
 /** Deletes an entity or a rule. */
-export async function remove(client: NamespaceClient, path: string): Promise<void> {
+export async function remove(client: Caller, path: string): Promise<void> {
   await client.call({ method: 'DELETE', path });
 }
 

@@ -1,8 +1,8 @@
+import type { Caller } from './call.ts';
 import { fieldOf } from './client-errors.ts';
 import type { ClientPath } from './entity-path.ts';
-import { elementsOf } from './json-text.ts';
+import { elementsOf, membersOf } from './json-text.ts';
 import { type ClientMessage, readMessage } from './message.ts';
-import type { NamespaceClient } from './namespace-client.ts';
 
 /** The calls on messages. All throw RefusalError and UnreachableError. */
 
@@ -18,12 +18,15 @@ const SESSIONS_MAX = 1000;
 
 /** Sends messages, each given as JSON text, in one batch: all are stored or none. */
 export async function sendBatch(
-  client: NamespaceClient,
+  client: Caller,
   { entity }: ClientPath,
   messages: readonly string[],
+  idempotencyKey?: string,
 ): Promise<void> {
   const path = `${entity}/messages`;
-  await client.call({ method: 'POST', path, headers: BATCH, body: `[${messages.join(',')}]` });
+  const headers =
+    idempotencyKey === undefined ? BATCH : { ...BATCH, 'Idempotency-Key': idempotencyKey };
+  await client.call({ method: 'POST', path, headers, body: `[${messages.join(',')}]` });
 }
 
 /** Where and how far a peek looks. */
@@ -35,7 +38,7 @@ export interface PeekRequest {
 
 /** Shows the next messages, up to PEEK_MAX; none at the end. */
 export async function peek(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   { from, maxMessages = PEEK_MAX, sessionId }: PeekRequest,
 ): Promise<readonly ClientMessage[]> {
@@ -62,7 +65,7 @@ export interface ReceiveRequest {
 
 /** Receives messages that are there, up to `maxMessages`, or waits for a first one. None: no message came. */
 export async function receive(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   { maxMessages, waitMs, isDeleting, session }: ReceiveRequest,
 ): Promise<readonly ClientMessage[]> {
@@ -77,13 +80,14 @@ export async function receive(
 
 /** What becomes of a locked message. */
 export interface Settlement {
-  readonly outcome: 'complete' | 'abandon' | 'deadLetter';
+  readonly outcome: 'complete' | 'abandon' | 'deadLetter' | 'defer';
   readonly deadLetterReason?: string;
+  readonly deadLetterErrorDescription?: string;
 }
 
 /** Settles locked messages alike. Returns the sentence of each refusal, by lock token. */
 export async function settle(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   lockTokens: readonly string[],
   settlement: Settlement,
@@ -109,7 +113,7 @@ export async function settle(
 
 /** Locks a session: the named one, or the next that has messages. Undefined: none came in time. */
 export async function acceptSession(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   request: {
     readonly sessionId?: string | undefined;
@@ -133,7 +137,7 @@ export async function acceptSession(
 
 /** Gives a session back. */
 export async function releaseSession(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   { sessionId, sessionLock }: HeldSession,
 ): Promise<void> {
@@ -142,10 +146,7 @@ export async function releaseSession(
 }
 
 /** The ids of the sessions that have active messages. Reads one page of 1,000 after the other. */
-export async function* listSessions(
-  client: NamespaceClient,
-  { text }: ClientPath,
-): AsyncGenerator<string> {
+export async function* listSessions(client: Caller, { text }: ClientPath): AsyncGenerator<string> {
   for (let skip = 0; ; skip += SESSIONS_MAX) {
     const query = { skip, top: SESSIONS_MAX };
     const answer = await client.call({ method: 'GET', path: `${text}/sessions/$list`, query });
@@ -160,21 +161,21 @@ export async function* listSessions(
 export const NUMBERS_MAX = 100;
 
 /** Which dead letters to send again: the oldest, up to 1,000, or up to NUMBERS_MAX by their numbers. */
-export type ResubmitRequest =
-  | { readonly maxMessages: number }
-  | { readonly sequenceNumbers: readonly bigint[] };
+export type ResubmitRequest = {
+  /** Another queue or topic than the one in which they were dead-lettered. */
+  readonly to?: string | undefined;
+} & ({ readonly maxMessages: number } | { readonly sequenceNumbers: readonly bigint[] });
 
-/** Sends dead letters to their main queue again. Returns how many. */
+/** Sends dead letters to their main queue again, or to another entity. Returns how many. */
 export async function resubmit(
-  client: NamespaceClient,
+  client: Caller,
   { text }: ClientPath,
   request: ResubmitRequest,
 ): Promise<number> {
-  // JSON.stringify knows no bigint.
   const body =
     'maxMessages' in request
       ? JSON.stringify(request)
-      : `{"sequenceNumbers":[${request.sequenceNumbers.join(',')}]}`;
+      : withNumbers({ to: request.to }, request.sequenceNumbers);
   const answer = await client.call({
     method: 'POST',
     path: `${text}/messages/$resubmit`,
@@ -185,6 +186,58 @@ export async function resubmit(
 }
 
 /** Removes all messages of a queue, also locked, deferred and scheduled ones. */
-export async function purge(client: NamespaceClient, { text }: ClientPath): Promise<void> {
+export async function purge(client: Caller, { text }: ClientPath): Promise<void> {
   await client.call({ method: 'POST', path: `${text}/messages/$purge` });
+}
+
+/** What an operator does with messages by their numbers. */
+export type NumberedOperation = 'breakLock' | 'reactivate' | 'deadLetter' | 'delete';
+
+/** Operates on up to NUMBERS_MAX messages. Returns the numbers of those that were changed. */
+export async function operate(
+  client: Caller,
+  { text }: ClientPath,
+  operation: NumberedOperation,
+  request: {
+    readonly sequenceNumbers: readonly bigint[];
+    readonly sessionId?: string | undefined;
+    /** Of `deadLetter`. */
+    readonly deadLetterReason?: string;
+    readonly deadLetterErrorDescription?: string;
+  },
+): Promise<ReadonlySet<bigint>> {
+  const { sequenceNumbers, sessionId, ...options } = request;
+  const answer = await client.call({
+    method: 'POST',
+    path: `${text}/messages/$${operation}`,
+    query: { sessionId },
+    headers: JSON_BODY,
+    body: withNumbers(options, sequenceNumbers),
+  });
+  const outcomes = elementsOf(membersOf(answer.text).get('outcomes') ?? '[]').map(membersOf);
+  return new Set(
+    outcomes
+      .filter((one) => one.get('done') === 'true')
+      .map((one) => BigInt(one.get('sequenceNumber') ?? 0)),
+  );
+}
+
+/** Cancels up to NUMBERS_MAX scheduled messages: all of them, or none. */
+export async function cancelScheduled(
+  client: Caller,
+  { entity }: ClientPath,
+  sequenceNumbers: readonly bigint[],
+): Promise<void> {
+  await client.call({
+    method: 'POST',
+    path: `${entity}/messages/$cancelScheduled`,
+    headers: JSON_BODY,
+    body: withNumbers({}, sequenceNumbers),
+  });
+}
+
+/** JSON with sequence numbers, which JSON.stringify does not know. */
+function withNumbers(request: object, numbers: readonly bigint[]): string {
+  const rest = JSON.stringify(request).slice(1, -1);
+  return `{${rest}${rest === '' ? '' : ','}"sequenceNumbers":[${numbers.join(',')}]}`;
 }

@@ -21,6 +21,8 @@ interface MessageJson {
   readonly UserProperties?: Readonly<Record<string, unknown>>;
 }
 
+const UTF8 = new TextEncoder();
+
 /** Reads a message that the service wrote. */
 export function readMessage(text: string): ClientMessage {
   const json = JSON.parse(text) as MessageJson;
@@ -29,9 +31,14 @@ export function readMessage(text: string): ClientMessage {
   return {
     text,
     sequenceNumber: BigInt(broker.get('SequenceNumber') ?? 0),
-    body: Buffer.from(json.Body, json.BodyEncoding ?? 'utf8'),
+    body: json.BodyEncoding === undefined ? UTF8.encode(json.Body) : fromBase64(json.Body),
     system: json.BrokerProperties,
     properties: json.UserProperties ?? {},
     ...(typeof lockToken === 'string' ? { lockToken } : {}),
   };
+}
+
+/** Bytes of base64, in a browser too. */
+function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

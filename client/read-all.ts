@@ -1,8 +1,8 @@
+import type { Caller } from './call.ts';
 import { RefusalError } from './client-errors.ts';
 import type { ClientPath } from './entity-path.ts';
 import type { ClientMessage } from './message.ts';
 import { listSessions, PEEK_MAX, peek } from './message-calls.ts';
-import type { NamespaceClient } from './namespace-client.ts';
 
 /** What to read of an entity, and whom to tell what cannot be read. */
 export interface ReadAllOptions {
@@ -27,7 +27,7 @@ const NEXT_IN_SENTENCE = /fromSequenceNumber=(\d+)/;
  * UnreachableError.
  */
 export async function* readAll(
-  client: NamespaceClient,
+  client: Caller,
   path: ClientPath,
   options: ReadAllOptions,
 ): AsyncGenerator<readonly ClientMessage[]> {
@@ -50,7 +50,7 @@ export async function* readAll(
 }
 
 async function* readPages(
-  client: NamespaceClient,
+  client: Caller,
   path: ClientPath,
   { from, pageMessages = PEEK_MAX, skipped }: ReadAllOptions,
   sessionId: string | undefined,

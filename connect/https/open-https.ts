@@ -1,10 +1,8 @@
-import { SasTokens } from '../../client/sas-tokens.ts';
 import { BackgroundWork } from '../../shared/app/background-work.ts';
 import { processResources } from '../../shared/app/namespace-settings.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { reportBackgroundFault, reportFault } from '../../shared/app/report-fault.ts';
-import { httpAddress, parseConnectionString } from '../../shared/auth/connection-string.ts';
 import type { NamespaceKeys } from '../../shared/auth/namespace-keys.ts';
 import { TokenCache } from '../../shared/auth/token-cache.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
@@ -12,9 +10,8 @@ import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { HEALTH_PATH } from '../../shared/domain/health-path.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Upstream } from '../upstream.ts';
-import { Caller, type Remote } from './calls/caller.ts';
-import { readEndpoint } from './calls/endpoint.ts';
-import { iamSigner } from './calls/iam.ts';
+import { Caller } from './calls/caller.ts';
+import { placeOf } from './calls/place.ts';
 import { SUCCESS } from './calls/success.ts';
 import { RemoteEntities } from './entities.ts';
 import type { HttpsOptions } from './https-options.ts';
@@ -72,23 +69,6 @@ export function openHttps(options: HttpsOptions, surroundings: Surroundings = RE
     wake: () => {},
     idle: () => background.settled(),
     close: () => background.settled(),
-  };
-}
-
-/** Where the namespace is, and how requests to it are signed. */
-function placeOf(options: HttpsOptions): Omit<Remote, 'scheduler'> {
-  if ('endpoint' in options) {
-    const address = readEndpoint(options.endpoint);
-    // IAM compares paths with their case.
-    return { address, sign: iamSigner(address, options), lowersPaths: true };
-  }
-  const connection = parseConnectionString(options.connectionString);
-  const tokens = new SasTokens(connection);
-  return {
-    address: httpAddress(connection),
-    // The service checks tokens by the real time.
-    sign: async ({ headers }) => ({ ...headers, Authorization: tokens.text(Date.now()) }),
-    lowersPaths: false,
   };
 }
 

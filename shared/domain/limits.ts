@@ -74,6 +74,8 @@ export const LIMITS = {
   /** What a rule takes in an answer without its name: a page of them, with what is around them, fits `answerBytes`. */
   ruleBytes: 36 * KB,
   listPage: 100,
+  /** Entities of a page of `GET /$entities`, if the client asks for as many. */
+  everythingPage: 1000,
 } as const;
 
 /** Limits that a composition may make smaller, so that a test reaches them with little. */

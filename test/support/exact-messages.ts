@@ -3,7 +3,7 @@ import { readReceived } from '../../amqp/messages/read-received.ts';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { writeMessage, writeOutgoing } from '../../amqp/messages/write-message.ts';
 import { binary, described, fieldsOf, textOf } from '../../amqp/wire/value.ts';
-import { printProperties } from '../../lambdas/http/format/property-json.ts';
+import { printProperties } from '../../lambdas/http/format/print-properties.ts';
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';

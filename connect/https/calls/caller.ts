@@ -1,5 +1,6 @@
+import type { HttpAnswer } from '../../../client/call.ts';
 import { type NamespaceCall, urlOf } from '../../../client/call.ts';
-import { type HttpAnswer, httpCall } from '../../../client/http-call.ts';
+import { httpCall } from '../../../client/http-call.ts';
 import {
   BrokerError,
   entityNotFound,
@@ -117,8 +118,8 @@ function mayRepeat(error: BrokerError, { isRepeatable }: Call): boolean {
   return isRepeatable ? error.retryable : error.code === 'ServiceBusy';
 }
 
-/** The path in lower case but for the name of a rule, which it may give. */
-function lowered(path: string): string {
+/** A path in lower case but for the name of a rule, which it may give. */
+export function lowered(path: string): string {
   const at = path.lastIndexOf(RULES) + RULES.length;
   if (at < RULES.length) return path.toLowerCase();
   return `${path.slice(0, at).toLowerCase()}${path.slice(at)}`;

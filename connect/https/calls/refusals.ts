@@ -1,5 +1,5 @@
+import type { HttpAnswer } from '../../../client/call.ts';
 import { fieldOf } from '../../../client/client-errors.ts';
-import type { HttpAnswer } from '../../../client/http-call.ts';
 import {
   BrokerError,
   type BrokerErrorCode,

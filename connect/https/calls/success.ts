@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../../../client/http-call.ts';
+import type { HttpAnswer } from '../../../client/call.ts';
 import { EXACT_TYPE } from '../format/exact-batch.ts';
 
 /** Whether an answer is the success of a request, as the service writes it. */

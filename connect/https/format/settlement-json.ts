@@ -1,5 +1,5 @@
 import { fieldOf } from '../../../client/client-errors.ts';
-import { printProperties } from '../../../lambdas/http/format/property-json.ts';
+import { printProperties } from '../../../lambdas/http/format/print-properties.ts';
 import type { Settlement, SettlementOutcome } from '../../../shared/broker/broker.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import { readRefusal } from '../calls/refusals.ts';

@@ -4,13 +4,15 @@ import { argumentError, BrokerError } from '../../../shared/domain/broker-error.
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { printsAsBase64 } from '../../../shared/domain/messages/printed-size.ts';
+import { base64, parseBase64 } from '../message-formats/base64.ts';
 import {
   type PrintOptions,
   printBrokerProperties,
   readBrokerProperties,
 } from './broker-properties.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
-import { base64, parseBase64, printProperties, readProperties } from './property-json.ts';
+import { printProperties } from './print-properties.ts';
+import { readProperties } from './property-json.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
 /**

@@ -3,8 +3,8 @@ import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
 import { type EntityPath, pathOf } from '../../../shared/domain/entities/entity-path.ts';
 import { printBrokerProperties } from './broker-properties.ts';
 import { escapeNonAscii, fitsHeader } from './header-text.ts';
+import { printProperties } from './print-properties.ts';
 import { printPropertyHeaders } from './property-headers.ts';
-import { printProperties } from './property-json.ts';
 import { sessionIdOf } from './session-query.ts';
 
 /** The Content-Type of a message that was sent without one (semantics H12). */

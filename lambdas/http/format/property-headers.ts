@@ -1,8 +1,8 @@
+import { doubleText, numberProperty } from '../../../shared/domain/messages/number-text.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
+import { base64 } from '../message-formats/base64.ts';
 import { httpDate, parseHttpDate, ticksAsDate, ticksAsTimeSpan } from './date-text.ts';
 import { decodeHeader, escapeNonAscii } from './header-text.ts';
-import { doubleText, numberProperty } from './number-text.ts';
-import { base64 } from './property-json.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
 /**

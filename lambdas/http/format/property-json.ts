@@ -1,16 +1,13 @@
 import { argumentError } from '../../../shared/domain/broker-error.ts';
+import { numberProperty } from '../../../shared/domain/messages/number-text.ts';
 import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
-import type {
-  Properties,
-  PropertyType,
-  PropertyValue,
-} from '../../../shared/domain/messages/property-value.ts';
+import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { parseIsoDate } from './date-text.ts';
 import { isExactNumber, isJsonObject } from './exact-json.ts';
-import { doubleText, numberProperty } from './number-text.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const BASE64 = /^[\w+/-]*={0,2}$/;
 const DECIMAL_BYTES = 16;
 const INTEGER_TEXT = /^-?\d{1,20}$/;
 
@@ -160,85 +157,19 @@ function ofText(read: (text: string) => PropertyValue | undefined): TypedReader 
 const guid = (value: string): PropertyValue => ({ type: 'guid', value: value.toLowerCase() });
 
 function ofBase64(type: 'bytes' | 'decimal', text: string): PropertyValue | undefined {
-  const value = parseBase64(text);
+  const value = bytesOf(text);
   if (value === undefined || (type === 'decimal' && value.length !== DECIMAL_BYTES)) {
     return undefined;
   }
   return { type, value };
 }
 
-/** Decodes base64 with padding; `undefined` for any other text, which would decode to fewer bytes. */
-export function parseBase64(text: string): Uint8Array | undefined {
-  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-  return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
+/** As `parseBase64`, without Node's Buffer, which the explorer has not. For short texts. */
+function bytesOf(text: string): Uint8Array | undefined {
+  if (text.length % 4 !== 0 || !BASE64.test(text)) return undefined;
+  const standard = text.replaceAll('-', '+').replaceAll('_', '/');
+  return Uint8Array.from(atob(standard), (character) => character.charCodeAt(0));
 }
-
-/** Encodes bytes in standard base64, with padding. */
-export function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-}
-
-/** Prints properties as JSON, from which `readProperties` restores the same types. */
-export function printProperties(properties: Properties): string {
-  const members = Object.entries(properties).map(
-    ([name, value]) => `${JSON.stringify(name)}:${printProperty(value)}`,
-  );
-  return `{${members.join(',')}}`;
-}
-
-/** Prints the value of a property as JSON, from which `readProperty` restores the same type. */
-export function printProperty(property: PropertyValue): string {
-  switch (property.type) {
-    case 'null':
-      return 'null';
-    case 'boolean':
-    case 'int':
-      return String(property.value);
-    case 'string':
-      return JSON.stringify(property.value);
-    case 'double':
-      return Number.isFinite(property.value)
-        ? doubleText(property.value)
-        : typed('double', String(property.value));
-    case 'float':
-      return Number.isFinite(property.value)
-        ? `{"$float":${doubleText(property.value)}}`
-        : typed('float', String(property.value));
-    case 'long':
-      return printLong(property.value);
-    case 'dateTime':
-      return printDate(property.value);
-    case 'bytes':
-    case 'decimal':
-      return typed(property.type, base64(property.value));
-    case 'uri':
-    case 'char':
-    case 'guid':
-    case 'ulong':
-    case 'timeSpan':
-    case 'dateTimeOffset':
-      return typed(property.type, String(property.value));
-    default:
-      return `{"$${property.type}":${property.value}}`;
-  }
-}
-
-/** A plain number only where it parses as a long again and JavaScript clients keep its digits. */
-function printLong(value: bigint): string {
-  const size = value < 0n ? -value : value;
-  const plain = size > INT32_MAX + 1n && size <= BigInt(Number.MAX_SAFE_INTEGER);
-  return plain ? String(value) : typed('long', String(value));
-}
-
-function printDate(ms: number): string {
-  const date = new Date(ms);
-  const hasIsoYear = date.getUTCFullYear() >= 0 && date.getUTCFullYear() <= 9999;
-  return hasIsoYear ? typed('date', date.toISOString()) : `{"$date":${ms}}`;
-}
-
-const typed = (type: PropertyType | 'date', text: string): string =>
-  `{"$${type}":${JSON.stringify(text)}}`;
 
 const shortened = (name: string): string => name.slice(0, 64);
 

@@ -10,11 +10,11 @@ import { type EntityPath, parseEntityPath } from '../../../shared/domain/entitie
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { requireTransactionSize } from '../../../shared/domain/messages/transaction-rules.ts';
+import { parseBase64 } from '../message-formats/base64.ts';
 import { readBatch } from './batch-format.ts';
 import { lockEnds } from './date-text.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { checkRequest } from './json-request.ts';
-import { parseBase64 } from './property-json.ts';
 import { readSettlement } from './settlements.ts';
 import { isWellFormed, NOT_WELL_FORMED, requireWellFormed } from './well-formed-text.ts';
 

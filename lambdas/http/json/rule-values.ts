@@ -1,7 +1,8 @@
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { readValue } from '../atom/values.ts';
 import { isJsonObject } from '../format/exact-json.ts';
-import { printProperty, readProperty } from '../format/property-json.ts';
+import { printProperty } from '../format/print-properties.ts';
+import { readProperty } from '../format/property-json.ts';
 
 /** A value of a rule's property or parameter whose JSON was not read yet. */
 export class RuleValue {

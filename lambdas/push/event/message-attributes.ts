@@ -3,7 +3,7 @@ import type { Message } from '../../../shared/domain/messages/message.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { decimalToText, decodeDecimal } from '../../../shared/filters/evaluation/decimal.ts';
 import { isoDate, ticksAsDate, ticksAsTimeSpan } from '../../http/format/date-text.ts';
-import { base64 } from '../../http/format/property-json.ts';
+import { base64 } from '../../http/message-formats/base64.ts';
 import { HOPS_PROPERTY, hopsOf } from './hops.ts';
 
 /** A message attribute in the form of SQS. It has a text, or bytes in base64; the lists are always empty, as in SQS. */

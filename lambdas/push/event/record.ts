@@ -4,7 +4,7 @@ import type { LockedMessage } from '../../../shared/domain/messages/message.ts';
 import type { Batch } from '../../../shared/push/ports.ts';
 import { printableBody } from '../../http/format/batch-format.ts';
 import { printBrokerProperties } from '../../http/format/broker-properties.ts';
-import { printProperties } from '../../http/format/property-json.ts';
+import { printProperties } from '../../http/format/print-properties.ts';
 import { HOPS_PROPERTY, hopsOf } from './hops.ts';
 import {
   type MessageAttributes,

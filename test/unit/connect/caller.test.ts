@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import type { HttpAnswer } from '../../../client/http-call.ts';
+import type { HttpAnswer } from '../../../client/call.ts';
 import { type Call, Caller } from '../../../connect/https/calls/caller.ts';
 import { SUCCESS, type Success } from '../../../connect/https/calls/success.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';

@@ -1,4 +1,4 @@
-import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
+import type { PropertyValue } from './property-value.ts';
 
 /**
  * A JSON number. Its spelling determines the type of a property, in headers and in JSON (semantics H10):
