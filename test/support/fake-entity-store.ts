@@ -225,6 +225,7 @@ export class FakeCounts implements EntityCounts, QuotaCounts {
 const EMPTY: MessageCounts = {
   size: 0,
   active: 0,
+  deferred: 0,
   deadLetter: 0,
   scheduled: 0,
   transfer: 0,

@@ -22,6 +22,7 @@ import { checkedRule, rawRule, requireAgreement } from './read-rule.ts';
 export const READ_ONLY: Readonly<Record<EntityKind, readonly string[]>> = (() => {
   const common = [
     'activeMessageCount',
+    'deferredMessageCount',
     'deadLetterMessageCount',
     'scheduledMessageCount',
     'transferMessageCount',

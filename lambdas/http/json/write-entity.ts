@@ -37,21 +37,27 @@ function names({ description, name }: Entity) {
 }
 
 function settings({ name: own, description }: Entity, addressOf: AddressOf) {
-  const found = new Map<string, unknown>(Object.entries(description));
-  if (description.kind !== 'subscription') {
-    found.set('maxSizeInMegabytes', totalMegabytes(description));
+  const values: Readonly<Record<string, unknown>> =
+    description.kind === 'subscription'
+      ? { ...description }
+      : { ...description, maxSizeInMegabytes: totalMegabytes(description) };
+  const members: Record<string, unknown> = {};
+  for (const [setting, { field, form }] of MEMBERS[description.kind]) {
+    const value = values[field];
+    if (value === undefined) continue;
+    // An entity can be its own destination only by its address (semantics #126).
+    const isOwn = form === 'destination' && String(value).toLowerCase() === own.toLowerCase();
+    members[setting] = isOwn ? addressOf(own) : settingJson(form, value);
   }
-  const members = Object.entries(SETTINGS[description.kind]).flatMap(
-    ([setting, { field, form }]) => {
-      const value = found.get(field);
-      if (value === undefined) return [];
-      // An entity can be its own destination only by its address (semantics #126).
-      const isOwn = form === 'destination' && String(value).toLowerCase() === own.toLowerCase();
-      return [[setting, isOwn ? addressOf(own) : settingJson(form, value)] as const];
-    },
-  );
-  return Object.fromEntries(members);
+  return members;
 }
+
+/** The settings of each kind in their order. A list of all entities reads them ten thousand times. */
+const MEMBERS = {
+  queue: Object.entries(SETTINGS.queue),
+  topic: Object.entries(SETTINGS.topic),
+  subscription: Object.entries(SETTINGS.subscription),
+} as const;
 
 function settingJson(form: SettingForm, value: unknown): unknown {
   if (form === 'policies') return Array.isArray(value) ? value.map(policyJson) : [];
@@ -66,6 +72,7 @@ function policyJson({ keyName, rights, primaryKey, secondaryKey }: Authorization
 function counts(messages: MessageCounts) {
   return {
     activeMessageCount: messages.active,
+    deferredMessageCount: messages.deferred,
     deadLetterMessageCount: messages.deadLetter,
     scheduledMessageCount: messages.scheduled,
     transferMessageCount: messages.transfer,

@@ -1,4 +1,5 @@
-import type { EntityWithRules } from '../../../shared/broker/management/management.ts';
+import type { EntityWithRules } from '../../../shared/broker/management/everything.ts';
+import type { Page } from '../../../shared/broker/ports/entities.ts';
 import { argumentError } from '../../../shared/domain/broker-error.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
@@ -30,18 +31,46 @@ export async function listEverything(
 ): Promise<Response> {
   await authorizeFor('listEverything', dependencies, request);
   const { searchParams } = new URL(request.url);
-  const { top } = readPageRange(searchParams);
+  const { top } = readPageRange(searchParams, LIMITS.everythingPage);
   const after = readAfter(searchParams);
   const links = new ResourceLinks(request.url);
-  const { items, more } = await dependencies.management.everything(after, top, RULES_MAX);
-  const print = (item: EntityWithRules) => printEntity(item, links);
-  const printed = fittingPage(items, print, (text) => text);
-  const last = items[printed.length - 1];
-  const isLast = !more && printed.length === items.length;
-  const next = isLast || last === undefined ? undefined : links.pageAfter(last.entity.name);
-  return new Response(printPage('entities', printed, next), {
+  const parts = dependencies.management.everything(after, top, RULES_MAX);
+  const { printed, next } = await printParts(parts, (item) => printEntity(item, links));
+  return new Response(printPage('entities', printed, next && links.pageAfter(next)), {
     headers: { 'Content-Type': 'application/json' },
   });
+}
+
+/** As long as less than this is printed, the next part is read while one is printed: it is not read in vain. */
+const AHEAD_BYTES = LIMITS.answerBytes / 4;
+
+/**
+ * Prints the parts of the list as far as they fit into an answer, the first entity always. `next` = the path after
+ * which the next page begins; undefined = this is the last one.
+ */
+async function printParts(
+  parts: AsyncGenerator<Page<EntityWithRules>>,
+  print: (item: EntityWithRules) => string,
+): Promise<{ readonly printed: readonly string[]; readonly next: string | undefined }> {
+  const printed: string[] = [];
+  let bytes = 0;
+  let last: string | undefined;
+  for (let part = await parts.next(); part.done !== true; ) {
+    const { items, more } = part.value;
+    const ahead = bytes < AHEAD_BYTES ? parts.next() : undefined;
+    // Its error is thrown where it is awaited; if that is never, its entities are read with the next page.
+    ahead?.catch(() => undefined);
+    for (const item of items) {
+      const text = print(item);
+      bytes += Buffer.byteLength(text);
+      if (bytes > LIMITS.answerBytes && last !== undefined) return { printed, next: last };
+      printed.push(text);
+      last = item.entity.name;
+    }
+    if (!more) return { printed, next: undefined };
+    part = await (ahead ?? parts.next());
+  }
+  return { printed, next: last };
 }
 
 function readAfter(query: URLSearchParams): string | undefined {

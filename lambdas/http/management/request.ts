@@ -6,11 +6,11 @@ import type { HttpDependencies } from '../http-dependencies.ts';
 import { type BodyLimit, withBody } from '../routing/request-body.ts';
 import type { PageRange } from './links.ts';
 
-/** Reads the requested page of a list, of at most `LIMITS.listPage` entries. Throws ArgumentError. */
-export function readPageRange(query: URLSearchParams): PageRange {
+/** Reads the requested page of a list, of at most `topMax` entries. Throws ArgumentError. */
+export function readPageRange(query: URLSearchParams, topMax: number = LIMITS.listPage): PageRange {
   return {
     skip: integerParameter(query, '$skip', 0) ?? 0,
-    top: Math.min(integerParameter(query, '$top', 1) ?? LIMITS.listPage, LIMITS.listPage),
+    top: Math.min(integerParameter(query, '$top', 1) ?? LIMITS.listPage, topMax),
   };
 }
 

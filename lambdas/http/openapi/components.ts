@@ -164,6 +164,12 @@ export const PARAMETERS = {
     10,
     `The most entries to return, limited to ${LIMITS.listPage}.`,
   ),
+  everythingTop: query(
+    '$top',
+    { type: 'integer', minimum: 1, default: LIMITS.listPage },
+    10,
+    `The most entities to return, limited to ${LIMITS.everythingPage}; a page may have fewer.`,
+  ),
   brokerProperties: {
     name: 'BrokerProperties',
     in: 'header',

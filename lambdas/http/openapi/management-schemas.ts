@@ -202,11 +202,11 @@ function answer(kind: EntityKind): Schema {
   };
 }
 
-function pageOf(list: string, item: string): Schema {
+function pageOf(list: string, item: string, maxItems: number = LIMITS.listPage): Schema {
   return {
     type: 'object',
     properties: {
-      [list]: { type: 'array', items: ref(item), maxItems: LIMITS.listPage },
+      [list]: { type: 'array', items: ref(item), maxItems },
       next: { ...text, description: 'The URL of the next page; absent on the last one.' },
     },
     required: [list],
@@ -245,7 +245,7 @@ export const MANAGEMENT_SCHEMAS = {
   Entities: pageOf('entities', 'Entity'),
   Everything: {
     allOf: [
-      ref('Entities'),
+      pageOf('entities', 'Entity', LIMITS.everythingPage),
       {
         type: 'object',
         properties: {

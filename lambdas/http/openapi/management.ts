@@ -107,7 +107,7 @@ export const MANAGEMENT_OPERATIONS = {
   listEverything: {
     description:
       'Each topic is followed by its subscriptions, each subscription has its rules. `next` is the URL of the next page.',
-    parameters: ['after', 'top', 'apiVersion'],
+    parameters: ['after', 'everythingTop', 'apiVersion'],
     answers: {
       200: answer(
         'A page of entities.',

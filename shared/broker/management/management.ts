@@ -15,17 +15,16 @@ import {
 import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
 import type { Tier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { present } from '../../domain/present.ts';
 import type { ListPage, Page } from '../ports/entities.ts';
 import type {
   ManagementDependencies,
   MessageCounts,
   RuleInput,
   RuntimeCounts,
-  StoredRule,
 } from '../ports/management.ts';
 import { ConsumerManagement } from './consumers.ts';
 import { describeEntity, type EntitySettings } from './describe-entity.ts';
+import { type EntityWithRules, type EverythingReads, readEverything } from './everything.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
 import { createWithin, QUOTAS, quotasOf } from './quotas.ts';
 import { firstRule, RuleManagement } from './rules.ts';
@@ -33,11 +32,6 @@ import { firstRule, RuleManagement } from './rules.ts';
 /** An entity with its runtime counts. */
 export interface EntityReport extends RuntimeCounts {
   readonly entity: Entity;
-}
-
-/** An entity with its runtime counts and, of a subscription, its first rules. */
-export interface EntityWithRules extends EntityReport {
-  readonly rules?: Page<StoredRule>;
 }
 
 /** The runtime counts of an entity that was just created, which are known without counting. */
@@ -146,30 +140,24 @@ export class Management {
   }
 
   /**
-   * Up to `top` entities of all kinds with their counts and rules: queues and topics in order of their keys, each topic
-   * followed by its subscriptions. `after` = the path after which to start, whether its entity exists or not. Reads a
-   * bounded part of the namespace, wherever the page begins, so entities that come and go do not move others.
+   * Up to `top` entities of all kinds with their counts and rules, part by part, as `readEverything` says: queues and
+   * topics in order of their keys, each topic followed by its subscriptions. `after` = the path after which to start,
+   * whether its entity exists or not. Reads a bounded part of the namespace, wherever the list begins, so entities that
+   * come and go do not move others.
    */
-  async everything(
+  everything(
     after: string | undefined,
     top: number,
     rulesMax: number,
-  ): Promise<Page<EntityWithRules>> {
+  ): AsyncGenerator<Page<EntityWithRules>> {
     const key = after === undefined ? undefined : parseEntityPath(after).key;
-    const most = Math.min(top, LIMITS.listPage);
-    const { items, more } = await this.#dependencies.entities.page(key, most);
-    const subscriptions = items.filter(({ description }) => description.kind === 'subscription');
-    const [reports, rules] = await Promise.all([
-      this.report(items),
-      this.rules.listOf(subscriptions, rulesMax),
-    ]);
-    return {
-      items: reports.map((report) => ({
-        ...report,
-        ...present({ rules: rules.get(report.entity.id) }),
-      })),
-      more,
+    const { entities } = this.#dependencies;
+    const reads: EverythingReads = {
+      page: (from, most) => entities.page(from, most),
+      report: (some) => this.report(some),
+      rulesOf: (subscriptions) => this.rules.listOf(subscriptions, rulesMax),
     };
+    return readEverything(reads, key, Math.min(top, LIMITS.everythingPage));
   }
 
   /** The runtime counts of entities, in the order given. */
@@ -232,6 +220,7 @@ export class Management {
 export const NO_MESSAGES: MessageCounts = {
   size: 0,
   active: 0,
+  deferred: 0,
   deadLetter: 0,
   scheduled: 0,
   transfer: 0,

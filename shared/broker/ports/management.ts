@@ -82,6 +82,8 @@ export interface RuntimeCounts {
   readonly messages: MessageCounts;
   /** 0 for all but topics. */
   readonly subscriptions: number;
+  /** A queue in which it is certain that nothing was ever stored, so that nothing was read to count. */
+  readonly isUnused?: true;
 }
 
 /** What quotas limit. Partitioned queues and topics count twice; true and false filters count nowhere. */
@@ -120,6 +122,8 @@ export interface MessageCounts {
   readonly size: number;
   /** Available, locked, deferred, or scheduled and due; of a topic always 0. */
   readonly active: number;
+  /** Those of the active ones that are deferred. */
+  readonly deferred: number;
   readonly deadLetter: number;
   /** Of a subscription always 0: its messages wait in the topic. */
   readonly scheduled: number;

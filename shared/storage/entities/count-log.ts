@@ -6,7 +6,9 @@ import type { CountBound } from './count-bound.ts';
 
 /** The numbers of messages in a log, by state. */
 export interface Tally {
+  /** Deferred ones among them. */
   readonly active: number;
+  readonly deferred: number;
   /** Messages without a delivery left: dead letters that were not moved yet (semantics #24). */
   readonly exhausted: number;
   readonly scheduled: number;
@@ -18,6 +20,7 @@ export interface Tally {
 /** The tally of an empty log. */
 export const NOTHING: Tally = {
   active: 0,
+  deferred: 0,
   exhausted: 0,
   scheduled: 0,
   bytes: 0,
@@ -28,6 +31,7 @@ export const NOTHING: Tally = {
 export function add(a: Tally, b: Tally): Tally {
   return {
     active: a.active + b.active,
+    deferred: a.deferred + b.deferred,
     exhausted: a.exhausted + b.exhausted,
     scheduled: a.scheduled + b.scheduled,
     bytes: a.bytes + b.bytes,
@@ -57,19 +61,22 @@ const AFTER_BLOCKS = 't';
  */
 export async function countLog(count: LogCount): Promise<Tally> {
   const { bound } = count;
-  let { tally, next } = await countPage(count, FIRST, bound.firstItems);
+  const { budget } = bound;
+  const first = await countPage(count, FIRST, budget.firstPage(bound.firstItems));
+  budget.noteFirstPage(first.items);
+  let { tally, next } = first;
   if (next === undefined) return tally;
   const estimate = add(tally, await estimateFrom(count, next));
   let paid = messagesOf(estimate);
   if (paid > FAR_ABOVE * bound.exactMessages) return estimate;
-  if (!bound.budget.take(paid - messagesOf(tally))) return estimate;
+  if (!budget.take(paid - messagesOf(tally))) return estimate;
   for (let pages = 0; pages < bound.exactPages; pages++) {
     const page = await countPage(count, next);
     tally = add(tally, page.tally);
     next = page.next;
     if (next === undefined) return tally;
     const more = Math.max(0, messagesOf(tally) - paid);
-    if (!bound.budget.take(more)) break;
+    if (!budget.take(more)) break;
     paid += more;
   }
   return add(tally, await estimateFrom(count, next));
@@ -80,6 +87,7 @@ function messagesOf({ active, exhausted, scheduled }: Tally): number {
 }
 
 interface CountedPage {
+  readonly items: number;
   readonly tally: Tally;
   readonly next: string | undefined;
 }
@@ -91,7 +99,7 @@ async function countPage(
 ): Promise<CountedPage> {
   const range = { from, to: AFTER_BLOCKS, limit, consistent: false };
   const { items, next } = await table.range(logKey(log), range);
-  return { tally: items.map(tallyOf).reduce(add, NOTHING), next };
+  return { items: items.length, tally: items.map(tallyOf).reduce(add, NOTHING), next };
 }
 
 const SECTIONS = ['live', 'deferred', 'scheduled'] as const;
@@ -223,10 +231,12 @@ function pitchOf(spans: readonly Span[]): number {
   return Math.max(1, filled / Math.max(1, spans.length) + gapOf(spans));
 }
 
-function scaled({ active, exhausted, scheduled, bytes, isEstimate }: Tally, times: number): Tally {
+function scaled(tally: Tally, times: number): Tally {
+  const { active, deferred, exhausted, scheduled, bytes, isEstimate } = tally;
   const by = Math.max(1, times);
   return {
     active: Math.round(active * by),
+    deferred: Math.round(deferred * by),
     exhausted: Math.round(exhausted * by),
     scheduled: Math.round(scheduled * by),
     bytes: Math.round(bytes * by),

@@ -9,7 +9,7 @@ import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts'
 import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { Limiter } from '../../domain/turns/limiter.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
-import type { Item, Table } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyOfItem, type Table } from '../dynamodb/table.ts';
 import { headerKey, sessionOf } from '../schema/message-keys.ts';
 import { readSessions } from '../sessions/list.ts';
 import { type CountBound, CountBudget, sharedBound } from './count-bound.ts';
@@ -53,7 +53,8 @@ export class DynamoCounts implements EntityCounts {
   async of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]> {
     const topics = entities.filter(({ description }) => description.kind === 'topic').length;
     const sized = Math.max(1, Math.floor(SIZED_MAX / Math.max(1, topics)));
-    const share = { sized, budget: new CountBudget() };
+    const headers = await this.#headersOf(entities);
+    const share = { sized, budget: new CountBudget(), headers };
     const counts = new Map<Entity, RuntimeCounts>();
     await inParallel(entities, WIDTH, async (entity) => {
       counts.set(entity, await this.#of(entity, share));
@@ -62,7 +63,7 @@ export class DynamoCounts implements EntityCounts {
   }
 
   async #of(entity: Entity, share: Share): Promise<RuntimeCounts> {
-    const use = await this.#readUse(entity);
+    const use = this.#useOf(entity, share);
     const [messages, below] = await Promise.all([
       this.#messagesOf(entity, use, share),
       this.#subscriptionsOf(entity, use, share),
@@ -71,6 +72,7 @@ export class DynamoCounts implements EntityCounts {
     return {
       messages: { ...messages, size: messages.size + below.bytes, isEstimate },
       subscriptions: below.count,
+      ...(use.isEmpty && entity.description.kind === 'queue' ? { isUnused: true } : {}),
     };
   }
 
@@ -94,6 +96,7 @@ export class DynamoCounts implements EntityCounts {
       size: main.bytes + deadLetter.bytes + transfer.bytes,
       // What a topic holds is scheduled, or counted in its subscriptions (semantics N24).
       active: isTopic ? 0 : main.active,
+      deferred: main.deferred,
       deadLetter: deadLetter.active + main.exhausted,
       scheduled: main.scheduled,
       // Messages are forwarded as they are sent, so none waits for its transfer (semantics #121).
@@ -131,20 +134,31 @@ export class DynamoCounts implements EntityCounts {
     return add(tally, { ...NOTHING, bytes: stateBytes, isEstimate: !areAll });
   }
 
-  async #readUse(entity: Entity): Promise<Use> {
-    const { table, usedAt } = this.#dependencies;
+  /** The partition headers of entities, by their partition keys. */
+  async #headersOf(entities: readonly Entity[]): Promise<ReadonlyMap<string, Item>> {
+    const keys = new Map<string, ItemKey>();
+    for (const entity of entities) {
+      for (const partition of partitionNumbers(entity)) {
+        const key = headerKey(entity.id, partition);
+        keys.set(key.pk, key);
+      }
+    }
+    const items = await this.#dependencies.table.getMany([...keys.values()], { consistent: false });
+    return new Map(items.map((item) => [keyOfItem(item).pk, item]));
+  }
+
+  #useOf(entity: Entity, { headers }: Share): Use {
     const { accessedAt = 0, description } = entity;
-    const headers = await Promise.all(
-      partitionNumbers(entity).map((partition) =>
-        table.get(headerKey(entity.id, partition), { consistent: false }),
-      ),
+    const own = partitionNumbers(entity).map((partition) =>
+      headers.get(headerKey(entity.id, partition).pk),
     );
-    const sent = headers.map((header) => Number(header?.['a']?.N ?? 0));
+    const sent = own.map((header) => Number(header?.['a']?.N ?? 0));
     // The messages of a subscription have the numbers of its topic. The state of a session needs no number.
     const hasNumbers = description.kind !== 'subscription' && !requiresSession(entity);
+    const usedAt = this.#dependencies.usedAt(entity) ?? 0;
     return {
-      accessedAt: Math.max(accessedAt, usedAt(entity) ?? 0, ...sent),
-      isEmpty: hasNumbers && headers.every((header) => header?.['n']?.N === '0'),
+      accessedAt: Math.max(accessedAt, usedAt, ...sent),
+      isEmpty: hasNumbers && own.every((header) => header?.['n']?.N === '0'),
     };
   }
 
@@ -182,6 +196,8 @@ interface Share {
   /** Of how many subscriptions of a topic the messages are read. */
   readonly sized: number;
   readonly budget: CountBudget;
+  /** By partition key. */
+  readonly headers: ReadonlyMap<string, Item>;
 }
 
 /** What the headers of an entity tell of its use. */
@@ -221,7 +237,8 @@ function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally 
       ? { ...NOTHING, scheduled: slots.size, bytes }
       : { ...NOTHING, active: slots.size, bytes };
   }
+  const deferred = section === 'deferred' ? slots.size : 0;
   const isOpen = section !== 'deferred' && rules !== undefined;
   const exhausted = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
-  return { ...NOTHING, active: slots.size - exhausted, exhausted, bytes };
+  return { ...NOTHING, active: slots.size - exhausted, deferred, exhausted, bytes };
 }

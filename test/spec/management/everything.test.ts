@@ -74,6 +74,48 @@ test('a namespace of hundreds of entities is read page by page, in order, each e
   assert.deepEqual(namesOf(await read(broker, '$entities?$top=1000')), all.slice(0, 100));
 });
 
+test('entities in which nothing was stored are listed a thousand a page, at no more units than a hundred', async (t) => {
+  const { broker, all } = await startFull(t, { queues: 1100, subscriptions: 0 });
+  const costs: number[] = [];
+  const lengths: number[][] = [];
+  for (const top of [100, 1000, 2000]) {
+    let pages: readonly Page[] = [];
+    const { read: units, write } = await broker.units(async () => {
+      pages = await pagesFrom(broker, `$entities?$top=${top}`, 1000);
+    });
+    assert.equal(write, 0);
+    assert.deepEqual(pages.flatMap(namesOf), all);
+    costs.push(units);
+    lengths.push(pages.map(({ entities }) => entities.length));
+  }
+  assert.deepEqual(lengths.slice(1), [
+    [1000, all.length - 1000],
+    [1000, all.length - 1000],
+  ]);
+  const [hundreds = 0, thousand = 0] = costs;
+  t.diagnostic(`${all.length} entities: ${hundreds} and ${thousand} read units`);
+  assert.ok(thousand <= hundreds, costs.join(', '));
+});
+
+test('a page ends early where many entities have messages to count, and leaves none out', async (t) => {
+  const { broker, all } = await startFull(t, { queues: 320, subscriptions: 0 });
+  const used = all.filter((name) => /^n00[1-6]\d$/.test(name));
+  await eachOf(used, async (name) => expectStatus(await broker.send(name, 'x'), 201));
+  const pages = await pagesFrom(broker, '$entities?$top=1000', 1000);
+  assert.deepEqual(pages.flatMap(namesOf), all);
+  assert.deepEqual(
+    pages.map(({ entities }) => entities.length),
+    [100, all.length - 100],
+  );
+  const counted = pages
+    .flatMap(({ entities }) => entities)
+    .filter((one) => one['activeMessageCount'] === 1);
+  assert.deepEqual(
+    counted.map(({ name }) => name),
+    used,
+  );
+});
+
 test('a page has the settings, counts and rules that the single calls return', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);

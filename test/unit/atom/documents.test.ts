@@ -165,6 +165,7 @@ test('an entry whose counts are extrapolated says so in a category, others do no
   assert.doesNotMatch((await call('GET', '/q')).text, category);
   const counts = {
     active: 100_000,
+    deferred: 0,
     deadLetter: 0,
     scheduled: 0,
     transfer: 0,
@@ -181,6 +182,7 @@ test('#155 a description has the message count of every state, and their sum', a
   dependencies.counts.messagesByKey.set('q', {
     size: 4096,
     active: 1,
+    deferred: 0,
     deadLetter: 2,
     scheduled: 3,
     transfer: 4,

@@ -153,3 +153,16 @@ test('the logs of a partitioned entity share the cost of one', () => {
   assert.equal(shared.exactMessages * 16, whole.exactMessages);
   assert.ok(shared.samples * 16 <= whole.samples);
 });
+
+test('a report whose first pages have read much reads small ones of the logs that remain', () => {
+  const budget = new CountBudget(300);
+  for (const [wanted, given] of [
+    [250, 250],
+    [250, 250],
+    [250, 25],
+    [10, 10],
+  ] as const) {
+    assert.equal(budget.firstPage(wanted), given);
+    budget.noteFirstPage(given);
+  }
+});
