@@ -34,6 +34,8 @@ of filters a second, and writes them to bench/RESULTS.md.
                   nothing else; the other sections are left as they are
   --push          what messages cost that are pushed to functions, and how fast they arrive, and
                   nothing else; the other sections are left as they are
+  --explorer      how fast the explorer shows a large namespace, and nothing else; the other
+                  sections are left as they are; needs Chromium
   --install       what an install of the package takes, and how fast a namespace starts from it,
                   and nothing else; the other sections are left as they are
   --hostile       what an honest client sees of a gateway under attack, and nothing else; the
@@ -72,6 +74,7 @@ export function parseOptions() {
       management: { type: 'boolean', default: false },
       declare: { type: 'boolean', default: false },
       push: { type: 'boolean', default: false },
+      explorer: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       simulate: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },

@@ -12,6 +12,8 @@ import { measureConnect } from './connect/measure.ts';
 import { CONNECT_TITLE, printConnect } from './connect/report.ts';
 import { measureDeclarations } from './declare/measure.ts';
 import { DECLARE_TITLE, printDeclarations } from './declare/report.ts';
+import { measureExplorer } from './explorer/measure.ts';
+import { EXPLORER_TITLE, printExplorer } from './explorer/report.ts';
 import { measureInstall } from './install/measure.ts';
 import { INSTALL_TITLE, printInstall } from './install/report.ts';
 import { measureManagement } from './management/measure.ts';
@@ -39,6 +41,9 @@ export function sectionOf(
   if (options.push) return [PUSH_TITLE, async () => printPush(await measurePush(engine, quick))];
   if (options.connect) {
     return [CONNECT_TITLE, async () => printConnect(await measureConnect(engine, quick))];
+  }
+  if (options.explorer) {
+    return [EXPLORER_TITLE, async () => printExplorer(await measureExplorer(server, quick))];
   }
   if (options.install) return [INSTALL_TITLE, async () => printInstall(await measureInstall())];
   if (options.competing) {

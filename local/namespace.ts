@@ -17,6 +17,7 @@ import { listenOnDefaultPorts } from './default-ports.ts';
 import { createDynamoClient } from './engine/dynamo-client.ts';
 import type { Engine } from './engine/engine.ts';
 import { engineAddress } from './engine/engine-address.ts';
+import { withStartPage } from './explorer/start-page.ts';
 import type { ApplyConfig, ConfigPort } from './namespaces/config-port.ts';
 import { withControlRoutes } from './namespaces/control-routes.ts';
 import { Namespaces } from './namespaces/namespaces.ts';
@@ -139,7 +140,7 @@ export async function serveNamespace(
     authorize: async (request, { composition: { dependencies } }: RunningNamespace) =>
       rootKey === PUBLIC_ROOT_KEY ? undefined : await rootRightsRefusal(dependencies, request),
   });
-  const app = withAllowedOrigins(controlled, allowedOrigins);
+  const app = withAllowedOrigins(withStartPage(controlled), allowedOrigins);
   const amqp = new AmqpServer(ownDependencies, namespaces);
   // A certificate with a file is made at once, so that clients can be told to trust it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());

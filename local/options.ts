@@ -69,7 +69,8 @@ export function readOptions(written: WrittenOptions, env: NodeJS.ProcessEnv): Op
   };
 }
 
-function readPort(text: string): number {
+/** Reads the number of a port; 0 = any free one. Throws UsageError. */
+export function readPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new UsageError(`The port must be a number from 0 to 65535, not '${text}'.`);

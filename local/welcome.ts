@@ -35,6 +35,7 @@ export function welcomeText(welcome: Welcome): string {
 Engine             ${engine}
 Endpoint           ${url}
 Connection string  ${connectionString}
+Explorer           ${url}/ in a browser
 ${certificate === undefined ? '' : trustText(resolve(certificate))}
 Create a queue, send a message to it, and receive the message:
 

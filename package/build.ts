@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { bundle, bundleGateway } from '../cdk/constructs/bundle.ts';
 import { FUNCTION_NAMES } from '../cdk/functions.ts';
+import { bundlePage, explorerDefine } from '../explorer/build/bundle-page.ts';
 import { lockedEngines } from './locked-engines.ts';
 import { noticesOf } from './notices.ts';
 import { writeTypes } from './types.ts';
@@ -56,6 +57,7 @@ const OPTIONS = {
     'constructs',
   ],
   plugins: [codeIsPrebuilt()],
+  define: explorerDefine(),
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
@@ -72,7 +74,8 @@ async function main(): Promise<void> {
     join(DIST, 'engine-supervisor.mjs'),
   );
   writeEngines();
-  const inputs = [...bundles.flatMap(({ inputs }) => Object.keys(inputs)), ...buildDeployed()];
+  const bundled = bundles.flatMap(({ inputs }) => Object.keys(inputs));
+  const inputs = [...bundled, ...buildDeployed(), ...bundlePage().inputs];
   writeFileSync(join(DIST, 'THIRD-PARTY-NOTICES.txt'), noticesOf(ROOT, inputs));
 }
 
@@ -99,7 +102,7 @@ async function buildCommonJs(): Promise<Metafile> {
     // Each of these has all of its code in one file, so the maps would take as much room as the code.
     sourcemap: false,
     banner: { js: IMPORT_META_URL },
-    define: { 'import.meta.url': 'importMetaUrl' },
+    define: { ...explorerDefine(), 'import.meta.url': 'importMetaUrl' },
   });
   writeFileSync(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n');
   return metafile;

@@ -38,7 +38,9 @@ const NOT_BUNDLED = [
   'constructs',
   'esbuild',
   'fast-check',
+  'axe-core',
   'msgpackr-extract',
+  'playwright-core',
   'service-bus-beta',
 ];
 /** What `record.ts` of the simulation watches, so that all modules of a process share it. */

@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
+import { explorerDefine } from '../../explorer/build/bundle-page.ts';
 import type { FunctionName } from '../functions.ts';
 
 /** Top of the repository; functions are bundled by the path of their handler, never imported. */
@@ -36,7 +37,8 @@ export function functionFolder(name: FunctionName): string {
 
 function bundleEntry(entry: string, outputDirectory: string): readonly string[] {
   const outfile = `${outputDirectory}/index.js`;
-  const { metafile } = buildSync({ ...OPTIONS, entryPoints: [entry], outfile });
+  const define = explorerDefine();
+  const { metafile } = buildSync({ ...OPTIONS, define, entryPoints: [entry], outfile });
   return Object.keys(metafile.inputs);
 }
 

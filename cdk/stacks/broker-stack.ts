@@ -14,8 +14,13 @@ export class BrokerStack extends Stack {
     // CDK leaves the id Default out of logical ids, so tables and secret keep those of stacks without the construct.
     const broker = new Broker(this, 'Default', props);
     this.#output('Endpoint', broker.url);
-    if (broker.rootKey === undefined) this.#output('InvokeArn', broker.invokeArn);
-    else this.#output('RootKeySecretName', broker.rootKey.secretName);
+    if (broker.rootKey === undefined) {
+      this.#output('InvokeArn', broker.invokeArn);
+    } else {
+      this.#output('RootKeySecretName', broker.rootKey.secretName);
+      // Under IAM a browser cannot open it.
+      this.#output('Explorer', `${broker.url}/$explorer`);
+    }
     this.#output('EntitiesTable', broker.entitiesTable.tableName);
     this.#output('MessagesTable', broker.messagesTable.tableName);
     // With the tables, what `dynabus proxy --stack` needs.

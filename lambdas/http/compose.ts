@@ -10,6 +10,7 @@ import { MANY_AT_ONCE } from '../../shared/broker/group-commit/create-grouped-br
 import type { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { watchHeaders } from '../../shared/storage/hints/header-watch.ts';
+import { type AboutExplorer, explorerRoutes } from './explorer/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
 import { manageRoutes } from './management/routes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
@@ -20,7 +21,11 @@ import { transactionRoutes } from './routes/transactions.ts';
 import { combineRoutes } from './routing/combine-routes.ts';
 
 /** The settings of a complete namespace. */
-export type ComposeSettings = NamespaceSettings & HttpOptions;
+export type ComposeSettings = NamespaceSettings &
+  HttpOptions & {
+    /** What the web page is told; default: that it is deployed, with keys. */
+    readonly explorer?: AboutExplorer;
+  };
 
 /** A complete namespace: every HTTP route, and the sweep. */
 export interface Composition {
@@ -53,6 +58,7 @@ export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Comp
     receiveRoutes(dependencies),
     settleRoutes(dependencies),
     openApiRoutes(),
+    explorerRoutes(settings.explorer ?? { place: 'deployed', access: 'sas' }),
     transactionRoutes(dependencies),
     manageRoutes({ ...dependencies, management }),
   );

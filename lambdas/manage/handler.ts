@@ -1,4 +1,5 @@
 import { functionSettings } from '../../shared/app/deployed-settings.ts';
+import { readAccess } from '../../shared/app/settings.ts';
 import { ONE_AT_A_TIME } from '../../shared/broker/create-broker.ts';
 import { compose } from '../http/compose.ts';
 import { httpHandler } from '../http/lambda.ts';
@@ -9,6 +10,7 @@ import { startFunction } from '../http/start-function.ts';
  * segments, or all requests to a function URL.
  */
 export const handler = startFunction(() => {
-  const namespace = compose(functionSettings(process.env), ONE_AT_A_TIME);
+  const explorer = { place: 'deployed', access: readAccess(process.env) } as const;
+  const namespace = compose({ ...functionSettings(process.env), explorer }, ONE_AT_A_TIME);
   return httpHandler(namespace.app, () => namespace.idle());
 });

@@ -4,7 +4,7 @@ import { type Definition, NAMESPACE_OPTIONS, type OptionDefinition } from './def
 import { ENTITY_COMMANDS } from './entity-definitions.ts';
 import { EXIT, type ExitCode, type Io, writeTo } from './io.ts';
 import { MESSAGE_COMMANDS } from './message-definitions.ts';
-import { PROXY, START } from './server-definitions.ts';
+import { EXPLORER, PROXY, START } from './server-definitions.ts';
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Definition[] = [
@@ -12,6 +12,7 @@ export const COMMANDS: readonly Definition[] = [
   ...MESSAGE_COMMANDS,
   ...ENTITY_COMMANDS,
   PROXY,
+  EXPLORER,
 ];
 
 const EXAMPLES = [

@@ -109,3 +109,28 @@ export const PROXY: Definition = {
   ],
   load: async () => (await import('./commands/proxy.ts')).runProxy,
 };
+
+/** `dynabus explorer`, a web page for people. */
+export const EXPLORER: Definition = {
+  name: 'explorer',
+  summary: 'show a namespace in a web page, with your rights, until a signal ends it',
+  arguments: [],
+  callsNamespace: false,
+  options: [
+    [
+      '--to <connection string>',
+      'the namespace, or the address of a deployment with IAM; default: DYNABUS_CONNECTION_STRING',
+    ],
+    ['--region <region>', 'with the address of a deployment: its region, if it does not tell it'],
+    ['--read-only', 'refuse everything that may change something'],
+    ['--port <n>', 'port to listen on (default: any free one)'],
+    ['--quiet', 'print the address only'],
+  ],
+  exitCodes: '0 ended by a signal; 1 the port is taken; 2 wrong input',
+  examples: [
+    'dynabus explorer',
+    'dynabus explorer --to "$DYNABUS_CONNECTION_STRING" --read-only',
+    'dynabus explorer --to https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com',
+  ],
+  load: async () => (await import('./commands/explorer.ts')).runExplorer,
+};

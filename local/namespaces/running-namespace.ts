@@ -6,6 +6,7 @@ import { composeRenewal } from '../../shared/app/compose-renewal.ts';
 import type { ProcessResources } from '../../shared/app/namespace-settings.ts';
 import type { WaitStream } from '../../shared/app/open-stream.ts';
 import { realRandom } from '../../shared/app/real-random.ts';
+import { PUBLIC_ROOT_KEY } from '../../shared/auth/root-rule.ts';
 import { type BrokerError, serviceBusy } from '../../shared/domain/broker-error.ts';
 import type { Tier } from '../../shared/domain/entities/tier.ts';
 import { clearRemains, tombstoneNames } from '../../shared/storage/maintenance/clear-remains.ts';
@@ -81,6 +82,11 @@ export class RunningNamespace {
       consumers: this.#push.wakes,
       push: this.#push.management,
       onAuthorized,
+      explorer: {
+        place: 'local',
+        access: 'sas',
+        ...(shared.rootKey === PUBLIC_ROOT_KEY ? { publicKey: PUBLIC_ROOT_KEY } : {}),
+      },
     });
     this.clock.onMove(() => this.composition.wake());
     this.amqp = {

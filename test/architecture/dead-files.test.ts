@@ -4,7 +4,7 @@ import { importsOf, sourceFiles } from './repository.ts';
 
 /** What is started, or what the build of the package puts in the place of another file; not imported. */
 const ENTRY =
-  /^lambdas\/\w+\/handler\.ts$|^(local|gateway|bench)\/main\.ts$|^bench\/(memory-probe|competing\/server|hostile\/attacker|amqp\/idle-clients)\.ts$|^(cdk\/(app|index)|connect\/index)\.ts$|^package\/(build|index|prebuilt-code)\.ts$|^local\/testing\/(testing|test-server)\.ts$|^(test|samples)\/(run|.+\.test)\.ts$/;
+  /^lambdas\/\w+\/handler\.ts$|^(local|gateway|bench)\/main\.ts$|^bench\/(memory-probe|competing\/server|hostile\/attacker|amqp\/idle-clients)\.ts$|^explorer\/main\.tsx$|^(cdk\/(app|index)|connect\/index)\.ts$|^package\/(build|index|prebuilt-code)\.ts$|^local\/testing\/(testing|test-server)\.ts$|^(test|samples)\/(run|.+\.test)\.ts$/;
 
 test('every source file is reached from something that is started', () => {
   const files = sourceFiles();

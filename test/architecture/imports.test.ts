@@ -57,7 +57,7 @@ const MODULES: readonly Module[] = [
   // What a target gets and what it answers: pure, in the words of the HTTP interface.
   {
     files: /^lambdas\/push\/(event|answer)\//,
-    may: /^shared\/(domain\/|filters\/evaluation\/decimal\.ts$)|^lambdas\/http\/format\//,
+    may: /^shared\/(domain\/|filters\/evaluation\/decimal\.ts$)|^lambdas\/http\/(?:format\/|message-formats\/base64\.ts$)/,
     mayType: /^shared\/push\/ports\.ts$/,
     packages: /^node:crypto$/,
   },
@@ -70,7 +70,7 @@ const MODULES: readonly Module[] = [
   // The HTTP interface has a format in which messages are encoded as over AMQP.
   {
     files: /^lambdas\//,
-    may: /^(shared|lambdas\/http)\/(?!storage\/)|^amqp\/(messages|wire)\//,
+    may: /^(shared|lambdas\/http)\/(?!storage\/)|^amqp\/(messages|wire)\/|^explorer\/build\/page-files\.ts$/,
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   },
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
@@ -122,6 +122,14 @@ const MODULES: readonly Module[] = [
     may: /^shared\/(?:auth\/(?:create-sas-token|connection-string)|domain\/entities\/entity-path)\.ts$/,
     packages: /^(node:|fast-xml-parser$)/,
   },
+  // Builds the web page, and hands out its files.
+  { files: /^explorer\/build\//, packages: /^(node:|esbuild$)/ },
+  // Runs in a browser: it calls a namespace as any client does, and tries rules with the code of the service.
+  {
+    files: /^explorer\//,
+    may: /^client\/|^shared\/(domain|filters)\/|^shared\/auth\/connection-string\.ts$|^lambdas\/http\/format\/(exact|property)-json\.ts$/,
+    packages: /^preact(\/hooks)?$/,
+  },
   // `--version` prints the version of the package.
   {
     files: /^local\//,
@@ -137,7 +145,7 @@ const MODULES: readonly Module[] = [
   // What users import, and how the package is built, with the functions that its constructs deploy.
   {
     files: /^package\//,
-    may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$|^cdk\/(functions|constructs\/bundle)\.ts$/,
+    may: /^shared\/auth\/(connection-string|create-sas-token)\.ts$|^cdk\/(functions|constructs\/bundle)\.ts$|^explorer\/build\//,
     packages: /^(node:|esbuild$)/,
   },
   // Declared entities are checked at synthesis by the rules by which deployment creates them.
@@ -153,7 +161,7 @@ const MODULES: readonly Module[] = [
   // The only code that knows how functions are bundled; everything else of cdk/ is published without the bundler.
   {
     files: /^cdk\/constructs\/bundle\.ts$/,
-    may: /^cdk\/functions\.ts$/,
+    may: /^cdk\/functions\.ts$|^explorer\/build\//,
     packages: /^(esbuild$|node:)/,
   },
   {

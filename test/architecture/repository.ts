@@ -20,7 +20,7 @@ export function repositoryFiles(folder = ROOT): readonly string[] {
 
 /** Every TypeScript file. */
 export function sourceFiles(): readonly string[] {
-  return repositoryFiles().filter((path) => path.endsWith('.ts'));
+  return repositoryFiles().filter((path) => /\.tsx?$/.test(path));
 }
 
 export function readText(path: string): string {

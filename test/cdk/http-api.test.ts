@@ -81,6 +81,7 @@ test('whoever deployed is told where the broker is and where its key', () => {
   assert.deepEqual(Object.keys(template.findOutputs('*')), [
     'Endpoint',
     'RootKeySecretName',
+    'Explorer',
     'EntitiesTable',
     'MessagesTable',
     'Namespace',

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { localServer } from '../runner/built-server.ts';
+import { commandLine } from '../runner/built-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS_MAX = 60_000;
@@ -36,6 +36,8 @@ interface Place {
 }
 
 export interface CliOptions {
+  /** Default: `start`. */
+  readonly command?: string;
   readonly args?: readonly string[];
   /** Variables on top of this process's; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -43,10 +45,12 @@ export interface CliOptions {
   readonly ownGroup?: boolean;
 }
 
-/** Runs `dynabus start`. It starts its own engine, independent of the engine of the test run. */
+/**
+ * Runs `dynabus start`, or another command. A server starts its own engine, independent of the engine of the test run.
+ */
 export function startCli(t: Place, options: CliOptions = {}): Cli {
-  const { args = [], env = {}, ownGroup = false } = options;
-  const child = spawn(process.execPath, [...localServer(), ...args], {
+  const { command = 'start', args = [], env = {}, ownGroup = false } = options;
+  const child = spawn(process.execPath, [...commandLine(), command, ...args], {
     cwd: ROOT,
     detached: ownGroup,
     env: {

@@ -13,7 +13,7 @@ const ROOT = 'RootManageSharedAccessKey';
 const HOUR_MS = 3_600_000;
 
 interface RequestOptions {
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the root rule of the namespace. */
   readonly rule?: string;

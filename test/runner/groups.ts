@@ -41,6 +41,7 @@ const FOLDERS: readonly Folder[] = [
   { prefix: 'test/processes/push/', filesPerProcess: 2, engine: 'judge' },
   { prefix: 'test/processes/', filesPerProcess: 1, engine: 'quick' },
   { prefix: 'test/interop/', filesPerProcess: 6, engine: 'quick' },
+  { prefix: 'test/explorer/', filesPerProcess: 7, engine: 'quick', waits: true },
   { prefix: 'test/cdk/', filesPerProcess: 10, engine: 'quick' },
   { prefix: 'test/', filesPerProcess: 14, engine: 'judge' },
 ];

@@ -1,0 +1,56 @@
+import { useEffect } from 'preact/hooks';
+import { useConnection } from './namespace/connection.ts';
+import { sentenceOf } from './ui/error-notice.tsx';
+import { useNow } from './ui/now.ts';
+import { Time } from './ui/time.tsx';
+import { useAttempt } from './ui/use-attempt.ts';
+import { useObservable } from './ui/use-observable.ts';
+
+const STEPS = [
+  ['+1 min', 60],
+  ['+1 h', 3_600],
+  ['+1 day', 86_400],
+] as const;
+
+/** The clock of a local namespace, which one can move ahead. */
+export function Clock() {
+  const { caller, isReadOnly, list, aheadMs } = useConnection();
+  const { attempt, error, isBusy } = useAttempt();
+  const now = useNow() + useObservable(aheadMs);
+  const call = (method: 'GET' | 'POST', body?: object) =>
+    attempt(async () => {
+      const headers = { 'Content-Type': 'application/json' };
+      const text = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+      const answer = await caller.call({ method, path: '$clock', ...text });
+      const { now: there } = JSON.parse(answer.text) as { readonly now: string };
+      aheadMs.value = Date.parse(there) - Date.now();
+    });
+  // Each namespace has a clock of its own.
+  useEffect(() => {
+    void call('GET');
+  }, [caller]);
+  const advance = async (advanceSeconds: number) => {
+    if (await call('POST', { advanceSeconds })) await list.refreshIfShown();
+  };
+  return (
+    <details class="clock">
+      <summary>
+        <Time at={now} />
+      </summary>
+      <div class="actions">
+        Move the clock of this namespace ahead:
+        {STEPS.map(([title, seconds]) => (
+          <button
+            key={title}
+            type="button"
+            disabled={isBusy || isReadOnly.value}
+            onClick={() => void advance(seconds)}
+          >
+            {title}
+          </button>
+        ))}
+        {error !== undefined && <span class="hint">{sentenceOf(error)}</span>}
+      </div>
+    </details>
+  );
+}

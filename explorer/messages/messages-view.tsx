@@ -1,0 +1,107 @@
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { ActionBar } from '../actions/action-bar.tsx';
+import type { ShownEntity } from '../namespace/entity.ts';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
+import { isEmptyFilter, type MessageFilter, NO_FILTER } from './filter.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { MessageDetails } from './message-details.tsx';
+import { MessageTable } from './message-table.tsx';
+import { ONLY_ACTIVE_SESSIONS, ScanProgress } from './scan-progress.tsx';
+import type { MessageTab } from './tabs.ts';
+import { useScan } from './use-scan.ts';
+
+/** The messages of one tab of a queue or subscription, with those that are chosen. */
+export function MessagesView({
+  entity,
+  tab,
+  onChanged,
+}: {
+  readonly entity: ShownEntity;
+  readonly tab: MessageTab;
+  /** Called when the counts of the entity may be others. */
+  readonly onChanged: () => void;
+}) {
+  const { name } = entity;
+  const [filter, setFilter] = useState<MessageFilter>(NO_FILTER);
+  const [from, setFrom] = useState<bigint>();
+  const [selected, setSelected] = useState<ReadonlySet<bigint>>(new Set());
+  const [opened, setOpened] = useState<bigint>();
+  const { scan, state, reload } = useScan(name, tab, filter, from);
+  useEffect(() => setSelected(new Set()), [scan]);
+  const chosen = state.found.filter(({ sequenceNumber }) => selected.has(sequenceNumber));
+  const more = useCallback(() => {
+    // A filter reads much to show little, so that it goes on only when it is asked to.
+    if (isEmptyFilter(filter) && !tab.isSparse) void scan.more();
+  }, [scan, filter, tab]);
+  const isInSessions = entity.requiresSession && tab.subQueue === 'main';
+  const refresh = () => {
+    reload();
+    onChanged();
+  };
+  const shown = state.found.find(({ sequenceNumber }) => sequenceNumber === opened);
+  return (
+    <>
+      <FilterBar
+        filter={filter}
+        from={from}
+        state={state}
+        onFilter={setFilter}
+        onFrom={setFrom}
+        onRefresh={refresh}
+      />
+      <ActionBar subject={{ entity, tab, filter, chosen }} onChanged={refresh} />
+      {state.error !== undefined && <ErrorNotice error={state.error} />}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape is a short way to its button Close. */}
+      <div
+        class={shown === undefined ? 'beside' : 'beside with-details'}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setOpened(undefined);
+        }}
+      >
+        {state.isAtEnd && state.found.length === 0 ? (
+          <Empty
+            tab={tab}
+            isFiltered={state.scanned > 0 && !isEmptyFilter(filter)}
+            isInSessions={isInSessions}
+          />
+        ) : (
+          <MessageTable
+            tab={tab}
+            messages={state.found}
+            selected={selected}
+            opened={opened}
+            onSelect={setSelected}
+            onOpen={setOpened}
+            onNearEnd={more}
+          />
+        )}
+        {shown !== undefined && (
+          <ErrorBoundary key={shown.sequenceNumber}>
+            <MessageDetails message={shown} onClose={() => setOpened(undefined)} />
+          </ErrorBoundary>
+        )}
+      </div>
+      <ScanProgress
+        scan={scan}
+        state={state}
+        selected={selected.size}
+        isInSessions={isInSessions}
+      />
+    </>
+  );
+}
+
+/** Says why there is nothing, and what would be here. */
+function Empty({
+  tab,
+  isFiltered,
+  isInSessions,
+}: {
+  readonly tab: MessageTab;
+  readonly isFiltered: boolean;
+  readonly isInSessions: boolean;
+}) {
+  if (isFiltered) return <p class="empty">No message matches the filter.</p>;
+  return <p class="empty">{isInSessions ? ONLY_ACTIVE_SESSIONS : tab.empty}</p>;
+}

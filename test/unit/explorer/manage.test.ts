@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Caller } from '../../../client/call.ts';
+import { getEntity } from '../../../explorer/namespace/manage.ts';
+import { refusal } from './listed-queue.ts';
+
+/** A namespace that answers these paths, and refuses all others for the lack of a right. */
+function answering(answers: Readonly<Record<string, object>>): Caller {
+  return {
+    call: async ({ path }) => {
+      const answer = answers[path];
+      if (answer === undefined) throw refusal('Unauthorized', 401);
+      const text = JSON.stringify(answer);
+      return { status: 200, header: () => undefined, text, bytes: Buffer.from(text) };
+    },
+  };
+}
+
+const RECEIVER = { kind: 'queue', requiresSession: false };
+const SENDER = { ...RECEIVER, requiresDuplicateDetection: true };
+
+test('who may listen and send knows whether an entity detects duplicates', async () => {
+  const caller = answering({ 'q/messages/$receiver': RECEIVER, 'q/messages/$sender': SENDER });
+  const { json, right, canSend } = await getEntity(caller, 'q');
+  assert.deepEqual([right, canSend], ['listen', true]);
+  assert.deepEqual(json, { ...SENDER, name: 'q' });
+});
+
+test('who may only listen does not know it, and may not send', async () => {
+  const caller = answering({ 'q/messages/$receiver': RECEIVER });
+  const { json, right, canSend } = await getEntity(caller, 'q');
+  assert.deepEqual([right, canSend], ['listen', false]);
+  assert.equal(json['requiresDuplicateDetection'], undefined);
+});
+
+test('without any right, the refusal of the service is told', async () => {
+  await assert.rejects(getEntity(answering({}), 'q'), /Refused: Unauthorized/);
+});
