@@ -52,7 +52,7 @@ function decodeBody(bytes: Uint8Array): unknown {
       return text;
     }
   } catch {
-    return bytes;
+    return Buffer.from(bytes);
   }
 }
 

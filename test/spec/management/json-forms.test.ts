@@ -105,6 +105,7 @@ test('the JSON of a queue, a topic, a subscription and a rule', async (t) => {
   const times = { createdAt: created, modifiedAt: created };
   const counts = {
     activeMessageCount: 0,
+    deferredMessageCount: 0,
     deadLetterMessageCount: 0,
     scheduledMessageCount: 0,
     transferMessageCount: 0,
