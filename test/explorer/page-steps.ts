@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 
 /** The dead letters of the queue `q`. */
 export const DEAD_LETTERS = '#/entity/q?tab=dead-letter';
@@ -37,6 +37,15 @@ export async function hold(page: Page, address: RegExp): Promise<{ readonly rele
     await route.continue();
   });
   return { release };
+}
+
+/** Lets the next request whose address matches through, and loses its answer. */
+export async function loseAnswer(page: Page, address: RegExp): Promise<void> {
+  const lose = async (route: Route) => {
+    await route.fetch();
+    await route.abort();
+  };
+  await page.route(address, lose, { times: 1 });
 }
 
 /** The table's rows that have something in them. */

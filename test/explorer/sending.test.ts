@@ -4,6 +4,7 @@ import { PUBLIC_ROOT_KEY } from '../../shared/auth/root-rule.ts';
 import { NamespaceClient } from '../local/local-namespaces.ts';
 import { NO_BROWSER } from './chromium.ts';
 import { startExplorer } from './fixture.ts';
+import { loseAnswer } from './page-steps.ts';
 
 /** Sends, receives under a lock, sessions, and the clock. */
 
@@ -35,14 +36,7 @@ test('a message whose answer was lost is stored once, although it is sent again'
   const { create, bodies, open } = await startExplorer(t);
   await create('q', { kind: 'queue' });
   const page = await open('#/entity/q?tab=send');
-  await page.route(
-    '**/q/messages',
-    async (route) => {
-      await route.fetch();
-      await route.abort();
-    },
-    { times: 1 },
-  );
+  await loseAnswer(page, /\/q\/messages$/);
   await page.getByLabel('Body', { exact: true }).fill('once');
   const send = page.getByRole('button', { name: 'Send to q' });
   await send.click();
@@ -58,14 +52,7 @@ test('a message that is written stays when one looks elsewhere, and is stored on
   const { create, bodies, open } = await startExplorer(t);
   await create('q', { kind: 'queue' });
   const page = await open('#/entity/q?tab=send');
-  await page.route(
-    '**/q/messages',
-    async (route) => {
-      await route.fetch();
-      await route.abort();
-    },
-    { times: 1 },
-  );
+  await loseAnswer(page, /\/q\/messages$/);
   const body = page.getByLabel('Body', { exact: true });
   await body.fill('once');
   const notBefore = page.getByLabel(/^Not before/);
