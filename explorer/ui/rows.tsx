@@ -1,5 +1,5 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows above and below what is seen, so that scrolling shows no gap. */
 const SPARE = 12;
@@ -21,16 +21,18 @@ export function Rows<Row>(props: RowsProps<Row>) {
   const { rows, rowHeight, label, head, columns, draw, onNearEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [{ first, count }, setRange] = useState({ first: 0, count: 60 });
+  const look = useCallback(() => {
+    const { current } = scroller;
+    if (current === null) return;
+    const top = Math.floor(current.scrollTop / rowHeight);
+    const seen = Math.ceil(current.clientHeight / rowHeight);
+    const next = { first: Math.max(0, top - SPARE), count: seen + 2 * SPARE };
+    setRange((now) => (now.first === next.first && now.count === next.count ? now : next));
+    if (top + seen + SPARE >= rows.length) onNearEnd?.();
+  }, [rows.length, rowHeight, onNearEnd]);
   useLayoutEffect(() => {
     const { current } = scroller;
     if (current === null) return;
-    const look = () => {
-      const top = Math.floor(current.scrollTop / rowHeight);
-      const seen = Math.ceil(current.clientHeight / rowHeight);
-      const next = { first: Math.max(0, top - SPARE), count: seen + 2 * SPARE };
-      setRange((now) => (now.first === next.first && now.count === next.count ? now : next));
-      if (top + seen + SPARE >= rows.length) onNearEnd?.();
-    };
     look();
     current.addEventListener('scroll', look, { passive: true });
     const size = new ResizeObserver(look);
@@ -39,13 +41,18 @@ export function Rows<Row>(props: RowsProps<Row>) {
       current.removeEventListener('scroll', look);
       size.disconnect();
     };
-  }, [rows.length, rowHeight, onNearEnd]);
+  }, [look]);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>) => {
+    moveByKey(event);
+    // Keys may come faster than the events of scrolling, and each needs its row drawn.
+    look();
+  };
   const start = Math.min(first, Math.max(0, rows.length - count));
   const shown = rows.slice(start, start + count);
   const below = Math.max(0, rows.length - start - shown.length);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard.
-    <section class="scroller" ref={scroller} tabIndex={0} aria-label={label} onKeyDown={moveByKey}>
+    <section class="scroller" ref={scroller} tabIndex={0} aria-label={label} onKeyDown={onKeyDown}>
       <table aria-rowcount={rows.length + 1}>
         <thead>{head}</thead>
         <tbody>

@@ -66,7 +66,24 @@ test('the arrows go through a list that is longer than what is drawn', {
   assert.equal(await focused(page).textContent(), '90');
   for (let i = 1; i < 90; i++) await page.keyboard.press('ArrowUp');
   assert.equal(await focused(page).textContent(), '1');
+
+  // Keys that come faster than the browser draws: nothing is drawn between these.
+  await page.evaluate(pressFast('ArrowDown', 89));
+  assert.equal(await focused(page).textContent(), '90');
+  await page.evaluate(pressFast('ArrowUp', 89));
+  assert.equal(await focused(page).textContent(), '1');
 });
+
+/** A script that presses a key in one task of the page, where only microtasks come between. */
+function pressFast(key: string, times: number): string {
+  return `(async () => {
+    for (let i = 0; i < ${times}; i++) {
+      const event = new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true });
+      document.activeElement.dispatchEvent(event);
+      await new Promise((done) => queueMicrotask(() => queueMicrotask(done)));
+    }
+  })()`;
+}
 
 test('light or dark is chosen by a button, and stays when the page is loaded again', {
   skip: NO_BROWSER,
