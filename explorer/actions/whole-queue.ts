@@ -3,6 +3,7 @@ import type { ClientPath } from '../../client/entity-path.ts';
 import type { ClientMessage } from '../../client/message.ts';
 import { peek, resubmit } from '../../client/message-calls.ts';
 import { readAll } from '../../client/read-all.ts';
+import { counted } from '../ui/format.ts';
 import { resubmitOf } from './by-number.ts';
 import type { JobProgress } from './jobs.ts';
 
@@ -31,8 +32,8 @@ export async function resubmitAll(whole: WholeQueue, progress: JobProgress): Pro
     const count = await resubmit(caller, path, { maxMessages, to });
     if (count === 0) {
       progress.problem(
-        `${total - done} messages`,
-        'They stay: they are locked, deferred, gone, or without the session that the queue requires.',
+        counted(total - done, 'message', 'messages'),
+        'What is left stays: it is locked, deferred, gone, or without the session that the queue requires.',
       );
       return;
     }

@@ -36,7 +36,9 @@ export function MessageTable(props: MessageTableProps) {
       label={`${tab.title} messages`}
       columns={7}
       head={<Head {...props} />}
-      draw={(message) => <Row key={message.sequenceNumber} message={message} {...props} />}
+      draw={(message, place) => (
+        <Row key={message.sequenceNumber} place={place} message={message} {...props} />
+      )}
       onNearEnd={onNearEnd}
     />
   );
@@ -45,7 +47,7 @@ export function MessageTable(props: MessageTableProps) {
 function Head({ tab, messages, selected, onSelect }: MessageTableProps) {
   const areAll = messages.length > 0 && selected.size === messages.length;
   return (
-    <tr>
+    <tr aria-rowindex={1}>
       <th scope="col" class="tick">
         <input
           type="checkbox"
@@ -77,13 +79,14 @@ function Head({ tab, messages, selected, onSelect }: MessageTableProps) {
 }
 
 function Row({
+  place,
   message,
   tab,
   selected,
   opened,
   onSelect,
   onOpen,
-}: MessageTableProps & { readonly message: ClientMessage }) {
+}: MessageTableProps & { readonly place: number; readonly message: ClientMessage }) {
   const { sequenceNumber, system, body } = message;
   const isSelected = selected.has(sequenceNumber);
   const tick = () => {
@@ -93,6 +96,7 @@ function Row({
   };
   return (
     <tr
+      aria-rowindex={place}
       class={opened === sequenceNumber ? 'opened' : undefined}
       aria-selected={isSelected}
       onClick={() => onOpen(sequenceNumber)}

@@ -47,7 +47,9 @@ export async function getEntity(caller: Caller, path: string): Promise<ReachedEn
         path: `${path}/messages/${INFO_PATHS[right]}`,
       });
       return { ...JSON.parse(text), name: path };
-    } catch {
+    } catch (refusal) {
+      // Only a refusal tells that the right is lacking.
+      if (!(refusal instanceof RefusalError) || refusal.status >= 500) throw refusal;
       return undefined;
     }
   }

@@ -37,14 +37,16 @@ export function EntityTable({ entities, history, sortKey, onSort }: EntityTableP
       label="Queues, topics and subscriptions"
       columns={COLUMNS.length + 1}
       head={<Head sortKey={sortKey} onSort={onSort} />}
-      draw={(entity) => <EntityRow key={entity.name} entity={entity} history={history} />}
+      draw={(entity, place) => (
+        <EntityRow key={entity.name} place={place} entity={entity} history={history} />
+      )}
     />
   );
 }
 
 function Head({ sortKey, onSort }: Pick<EntityTableProps, 'sortKey' | 'onSort'>) {
   return (
-    <tr>
+    <tr aria-rowindex={1}>
       {COLUMNS.map(({ title, by, wide }) => (
         <th
           key={by}
@@ -65,9 +67,11 @@ function Head({ sortKey, onSort }: Pick<EntityTableProps, 'sortKey' | 'onSort'>)
 }
 
 function EntityRow({
+  place,
   entity,
   history,
 }: {
+  readonly place: number;
   readonly entity: ShownEntity;
   readonly history: History;
 }) {
@@ -87,7 +91,7 @@ function EntityRow({
   const isTopic = kind === 'topic';
   const tab = deadLetter > 0 ? 'dead-letter' : transferDeadLetter > 0 ? 'transfer' : '';
   return (
-    <tr class={dead > 0 ? 'has-dead' : undefined}>
+    <tr aria-rowindex={place} class={dead > 0 ? 'has-dead' : undefined}>
       <th scope="row">
         <a href={hrefOf({ view: 'entity', entity: name, tab })} title={name}>
           {name}

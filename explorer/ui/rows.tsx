@@ -11,7 +11,8 @@ export interface RowsProps<Row> {
   readonly label: string;
   readonly head: ComponentChildren;
   readonly columns: number;
-  readonly draw: (row: Row, index: number) => ComponentChildren;
+  /** `place` = where the row is among all rows, from 2 on, since the head is the first one. */
+  readonly draw: (row: Row, place: number) => ComponentChildren;
   /** Called when the end of the rows is near. */
   readonly onNearEnd?: (() => void) | undefined;
 }
@@ -57,7 +58,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
         <thead>{head}</thead>
         <tbody>
           <Gap height={start * rowHeight} columns={columns} />
-          {shown.map((row, index) => draw(row, start + index))}
+          {shown.map((row, index) => draw(row, start + index + 2))}
           <Gap height={below * rowHeight} columns={columns} />
         </tbody>
       </table>

@@ -64,6 +64,8 @@ test('the arrows go through a list that is longer than what is drawn', {
   await page.getByRole('button', { name: '1', exact: true }).focus();
   for (let i = 1; i < 90; i++) await page.keyboard.press('ArrowDown');
   assert.equal(await focused(page).textContent(), '90');
+  const last = page.getByRole('row').filter({ has: focused(page) });
+  assert.equal(await last.getAttribute('aria-rowindex'), '91', 'the head is the first row');
   for (let i = 1; i < 90; i++) await page.keyboard.press('ArrowUp');
   assert.equal(await focused(page).textContent(), '1');
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Caller } from '../../../client/call.ts';
+import { UnreachableError } from '../../../client/client-errors.ts';
 import { getEntity } from '../../../explorer/namespace/manage.ts';
 import { refusal } from './listed-queue.ts';
 
@@ -35,4 +36,15 @@ test('who may only listen does not know it, and may not send', async () => {
 
 test('without any right, the refusal of the service is told', async () => {
   await assert.rejects(getEntity(answering({}), 'q'), /Refused: Unauthorized/);
+});
+
+test('an answer that is lost is no lack of a right', async () => {
+  const { call } = answering({ 'q/messages/$sender': SENDER });
+  const lossy: Caller = {
+    call: async (request) => {
+      if (request.path === 'q/messages/$receiver') throw new UnreachableError('No answer.');
+      return await call(request);
+    },
+  };
+  await assert.rejects(getEntity(lossy, 'q'), /No answer/);
 });
