@@ -77,9 +77,11 @@ export function Header({
       >
         Times: {times === 'utc' ? 'UTC' : 'local'}
       </button>
-      <button type="button" class="quiet" onClick={onDisconnect}>
-        Disconnect
-      </button>
+      {access !== 'forwarded' && (
+        <button type="button" class="quiet" onClick={onDisconnect}>
+          Disconnect
+        </button>
+      )}
     </header>
   );
 }

@@ -4,6 +4,7 @@ import { pathOf } from '../messages/tabs.ts';
 import { useConnection } from '../namespace/connection.ts';
 import type { Right, ShownEntity } from '../namespace/entity.ts';
 import { EditDialog } from '../send/edit-dialog.tsx';
+import { ReadOnlyHint } from '../ui/read-only-hint.tsx';
 import { useObservable } from '../ui/use-observable.ts';
 import { ActionDialog } from './action-dialog.tsx';
 import { ACTIONS, type Action, type ActionId, type ActionSubject } from './actions.ts';
@@ -50,9 +51,7 @@ export function ActionBar({
           {title}
         </button>
       ))}
-      {readOnly && (
-        <span class="hint">Read-only: switch “Allow changes” on to change messages.</span>
-      )}
+      {readOnly && <ReadOnlyHint to="change messages" />}
       {open !== undefined && <OpenDialog {...open} onClose={close} onChanged={onChanged} />}
     </div>
   );

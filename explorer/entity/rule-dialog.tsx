@@ -100,11 +100,12 @@ function resultOf(rule: WrittenRule, message: string) {
 
 /** The rule as JSON. A correlation filter stays as it is written: the spelling of a number decides its type. */
 function jsonOf({ sql, correlation, action }: WrittenRule): string {
-  const condition = sql.trim() === '' ? '1=1' : sql;
+  const isAboutAll = sql.trim() === '' && correlation.trim() === '';
+  // The service refuses a rule that has both.
   const members = [
-    correlation.trim() === ''
-      ? `"sql":${JSON.stringify(condition)}`
-      : `"correlation":${correlation}`,
+    ...(isAboutAll ? ['"sql":"1=1"'] : []),
+    ...(sql.trim() === '' ? [] : [`"sql":${JSON.stringify(sql)}`]),
+    ...(correlation.trim() === '' ? [] : [`"correlation":${correlation}`]),
     ...(action.trim() === '' ? [] : [`"action":${JSON.stringify(action)}`]),
   ];
   return `{${members.join(',')}}`;

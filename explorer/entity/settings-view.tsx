@@ -4,6 +4,7 @@ import { useConnection } from '../namespace/connection.ts';
 import { remove, type Versioned } from '../namespace/manage.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
+import { ReadOnlyHint } from '../ui/read-only-hint.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
 import { useObservable } from '../ui/use-observable.ts';
 import { SettingInputs } from './setting-inputs.tsx';
@@ -35,7 +36,7 @@ export function SettingsView({
         <fieldset key={readings} disabled={readOnly || isBusy}>
           <SettingInputs fields={fields} values={values} />
           <p class="hint">{fixedText(json)}</p>
-          {readOnly && <p class="hint">Read-only: switch “Allow changes” on to change settings.</p>}
+          {readOnly && <ReadOnlyHint to="change settings" />}
           {!readOnly && (
             <div class="buttons">
               <button type="button" class="danger" onClick={() => setDeleting(true)}>

@@ -1,5 +1,8 @@
-import { isJsonObject, parseExactJson } from '../../lambdas/http/format/exact-json.ts';
+import { isJsonObject, parseExactJson, plainNumber } from '../../lambdas/http/format/exact-json.ts';
 import { readProperties } from '../../lambdas/http/format/property-json.ts';
+import { Faults } from '../../shared/config/faults.ts';
+import { Fields } from '../../shared/config/fields.ts';
+import { readOwnRule } from '../../shared/config/read-rule.ts';
 import type { Message } from '../../shared/domain/messages/message.ts';
 import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { FilterInput } from '../../shared/filters/filter-input.ts';
@@ -51,18 +54,31 @@ function filterOf({ sql, correlation }: WrittenRule): Filter {
   if (correlation.trim() === '') {
     return { kind: 'sql', expression: sql.trim() === '' ? '1=1' : sql, parameters: {} };
   }
-  const { properties, ...system } = objectIn(correlation, 'The correlation filter');
+  if (sql.trim() !== '') throw new Error(ONE_FILTER);
+  const written = objectIn(correlation, 'The correlation filter');
   return {
     kind: 'correlation',
-    ...Object.fromEntries(
-      Object.entries(system).map(([name, value]) => [LABEL[name] ?? name, String(value)]),
-    ),
-    properties: readProperties(properties, 'The properties of the filter'),
-  } as Filter;
+    ...conditionsOf(written),
+    properties: readProperties(written['properties'], 'The properties of the filter'),
+  };
 }
 
-/** Names of our JSON that the rules know by another one. */
-const LABEL: Readonly<Record<string, string>> = { subject: 'label' };
+const ONE_FILTER = 'A rule has one filter: remove the condition in SQL, or the correlation filter.';
+
+/** The conditions of a correlation filter on system properties, as the service reads them. */
+function conditionsOf(
+  written: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  const faults = new Faults();
+  const correlation = Object.fromEntries(
+    Object.entries(written).map(([name, value]) => [name, plainNumber(value)]),
+  );
+  const fields = Fields.of({ correlation }, '', faults);
+  const rule = fields && readOwnRule('tried', '', { at: '', value: { correlation } }, fields);
+  const [fault] = faults.lines;
+  if (fault !== undefined) throw new Error(fault);
+  return rule?.correlation?.system ?? {};
+}
 
 function messageOf(text: string): Message {
   const json = objectIn(text, 'The message');

@@ -4,7 +4,7 @@
  */
 const UNSEEN = /(?![\n\t\u200d])[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** A text in which every character is seen: `\u0000` becomes ␀, and U+202E ⟨U+202E⟩. */
+/** A text in which every character is seen: `\u0000` becomes ␀, and U+202E ⟨U+202E⟩. A carriage return is left out. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => {
     const code = character.codePointAt(0) ?? 0;

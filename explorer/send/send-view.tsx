@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { subQueueOf } from '../../client/entity-path.ts';
 import { useConnection } from '../namespace/connection.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
+import { ReadOnlyHint } from '../ui/read-only-hint.tsx';
 import { pageSettings } from '../ui/settings.ts';
 import { readInstant } from '../ui/time.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
@@ -30,7 +31,7 @@ export function SendView({
     unsent.set(entity, message);
   };
   if (readOnly) {
-    return <p class="hint">Read-only: switch “Allow changes” on to send messages.</p>;
+    return <ReadOnlyHint to="send messages" />;
   }
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();

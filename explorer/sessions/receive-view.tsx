@@ -5,6 +5,7 @@ import { MessageDetails } from '../messages/message-details.tsx';
 import { useConnection } from '../namespace/connection.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
+import { ReadOnlyHint } from '../ui/read-only-hint.tsx';
 import { Time } from '../ui/time.tsx';
 import { useObservable } from '../ui/use-observable.ts';
 import { SessionState } from './session-state.tsx';
@@ -33,7 +34,7 @@ export function ReceiveView({
   const receiving = useReceiving(entity, sessionId, onChanged);
   const { message, held, isRefused, isBusy, said, error, receiveOne } = receiving;
   if (readOnly) {
-    return <p class="hint">Read-only: switch “Allow changes” on to receive messages.</p>;
+    return <ReadOnlyHint to="receive messages" />;
   }
   return (
     <section class="sheet">

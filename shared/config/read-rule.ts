@@ -92,7 +92,12 @@ function fileExpression(fields: Fields): RawExpression | undefined {
 }
 
 /** Reads a rule of the short form, whose name is known. A text is an SQL filter. */
-export function readOwnRule(name: string, nameAt: string, { value, at }: Placed, parent: Fields) {
+export function readOwnRule(
+  name: string,
+  nameAt: string,
+  { value, at }: Placed,
+  parent: Fields,
+): RawRule | undefined {
   const { faults } = parent;
   const rule = { at, nameAt, name, filterAt: at };
   if (typeof value === 'string')

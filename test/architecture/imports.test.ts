@@ -127,7 +127,7 @@ const MODULES: readonly Module[] = [
   // Runs in a browser: it calls a namespace as any client does, and tries rules with the code of the service.
   {
     files: /^explorer\//,
-    may: /^client\/|^shared\/(domain|filters)\/|^shared\/auth\/connection-string\.ts$|^lambdas\/http\/format\/(exact|property)-json\.ts$/,
+    may: /^client\/|^shared\/(domain|filters)\/|^shared\/config\/(faults|fields|read-rule)\.ts$|^shared\/auth\/connection-string\.ts$|^lambdas\/http\/format\/(exact|property)-json\.ts$/,
     packages: /^preact(\/hooks)?$/,
   },
   // `--version` prints the version of the package.

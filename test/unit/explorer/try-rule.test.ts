@@ -52,6 +52,16 @@ for (const [correlation, isMatch] of [
   });
 }
 
+for (const [rule, why] of [
+  [{ correlation: '{"label":"created"}' }, /correlation\.label: There is no such property/],
+  [{ correlation: '{"to":7}' }, /correlation\.to: It must be a text, not 7/],
+  [{ correlation: '{"subject":"created"}', sql: 'count > 6' }, /A rule has one filter/],
+] as const) {
+  test(`${JSON.stringify(rule)} is refused, as the service refuses it`, () => {
+    assert.throws(() => tried(rule), why);
+  });
+}
+
 test('an action says which properties the copy has that the message has not', () => {
   const { sentence } = tried({ action: "SET region = 'us'; SET extra = 1; REMOVE rush" });
   assert.equal(sentence, 'The rule matches. Its copy differs in: region, rush, extra.');
