@@ -1,8 +1,10 @@
 import type { TargetedSubmitEvent } from 'preact';
-import { useState } from 'preact/hooks';
-import { type Access, readAccess } from './api/access.ts';
+import { type Access, authorizer, readAccess } from './api/access.ts';
+import { BrowserCaller } from './api/browser-caller.ts';
+import { checkAccess } from './api/check-access.ts';
 import type { About } from './namespace/connection.ts';
 import { ErrorNotice } from './ui/error-notice.tsx';
+import { useAttempt } from './ui/use-attempt.ts';
 
 /** Asks for a connection string. It stays in the memory of this page, and is gone when the page is closed. */
 export function ConnectForm({
@@ -12,15 +14,16 @@ export function ConnectForm({
   readonly about: About;
   readonly onAccess: (access: Access) => void;
 }) {
-  const [error, setError] = useState<unknown>();
+  const { attempt, error, isBusy } = useAttempt();
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const written = new FormData(event.currentTarget).get('access');
-    try {
-      onAccess(readAccess(String(written), location.host));
-    } catch (refusal) {
-      setError(refusal);
-    }
+    void attempt(async () => {
+      const { host, origin } = location;
+      const access = readAccess(String(written), host);
+      await checkAccess(new BrowserCaller(origin, authorizer(access, origin)), access);
+      onAccess(access);
+    });
   };
   if (about.access === 'iam') return <SignedOnly />;
   if (about.access === 'forwarded') return <OpenAgain />;
@@ -43,7 +46,7 @@ export function ConnectForm({
         with Send you can send. The key stays in the memory of this page.
       </p>
       {error !== undefined && <ErrorNotice error={error} />}
-      <button type="submit" class="primary">
+      <button type="submit" class="primary" disabled={isBusy}>
         Connect
       </button>
     </form>

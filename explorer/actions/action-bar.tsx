@@ -28,11 +28,15 @@ export function ActionBar({
     ({ tabs, changes, right }) =>
       tabs.includes(tab.id) && !(changes && readOnly) && mayDo(entity, right),
   );
-  const buttons = offered.map(({ id, title, needs }) => ({
-    id,
-    title,
-    isDisabled: isBusy || !isPossible(needs, chosen.length, isEmptyFilter(filter)),
-  }));
+  const buttons = offered.map(({ id, title, needs }) => {
+    const isMissing = !isPossible(needs, chosen.length, isEmptyFilter(filter));
+    return {
+      id,
+      title,
+      isDisabled: isBusy || isMissing,
+      why: isMissing ? FIRST[needs] : undefined,
+    };
+  });
   return (
     <div
       class="actions"
@@ -41,11 +45,12 @@ export function ActionBar({
       // A phone scrolls it, which the keyboard must be able to do, too.
       tabIndex={buttons.every(({ isDisabled }) => isDisabled) ? 0 : undefined}
     >
-      {buttons.map(({ id, title, isDisabled }) => (
+      {buttons.map(({ id, title, isDisabled, why }) => (
         <button
           key={id}
           type="button"
           disabled={isDisabled}
+          title={why}
           onClick={() => setOpen({ id, subject })}
         >
           {title}
@@ -88,6 +93,14 @@ function isAboutOne(action: ActionId): action is 'edit' | 'copy' {
 function mayDo({ right, canSend }: ShownEntity, needs: Right): boolean {
   return right === 'manage' || right === needs || (needs === 'send' && canSend);
 }
+
+/** What somebody does first, where it is not done. */
+const FIRST: Readonly<Record<Action['needs'], string>> = {
+  selection: 'Tick messages first.',
+  one: 'Tick one message first.',
+  filter: 'Search with a filter first.',
+  nothing: '',
+};
 
 function isPossible(needs: Action['needs'], chosen: number, isUnfiltered: boolean): boolean {
   switch (needs) {

@@ -1,11 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { membersOf } from '../../client/json-text.ts';
 import type { ClientMessage } from '../../client/message.ts';
 import { bytesText } from '../ui/format.ts';
+import { pageSettings } from '../ui/settings.ts';
 import { Time } from '../ui/time.tsx';
+import { useObservable } from '../ui/use-observable.ts';
 import { showBody, textOf } from './body.ts';
 import { reasonOf } from './filter.ts';
-import { shownProperties } from './shown-properties.ts';
+import { isUnlimited, type ShownProperty, shownProperties } from './shown-properties.ts';
 import { visible } from './visible-text.ts';
 
 /** Everything about one message. Whatever it contains is shown as text. */
@@ -23,7 +25,12 @@ export function MessageDetails({
   const members = membersOf(message.text);
   const description = properties['DeadLetterErrorDescription'];
   return (
-    <aside class="details" aria-label={`Message ${sequenceNumber}`}>
+    <aside
+      class="details"
+      aria-label={`Message ${sequenceNumber}`}
+      ref={useVisibleFocus(sequenceNumber)}
+      tabIndex={-1}
+    >
       <header>
         <h2>Message {String(sequenceNumber)}</h2>
         {text !== undefined && text !== '' && (
@@ -43,13 +50,25 @@ export function MessageDetails({
       )}
       <Body key={sequenceNumber} body={body} />
       <Properties title="Properties" json={members.get('UserProperties')} />
-      <Properties
-        title="System properties"
-        json={members.get('BrokerProperties')}
-        instants={SYSTEM_INSTANT}
-      />
+      <Properties title="System properties" json={members.get('BrokerProperties')} isSystem />
     </aside>
   );
+}
+
+/**
+ * Takes the focus where the list that had it is hidden by this, as on a phone, so that Escape closes it; gives the
+ * focus back when it is closed.
+ */
+function useVisibleFocus(sequenceNumber: bigint) {
+  const details = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    if (!(before instanceof HTMLElement) || before.checkVisibility()) return;
+    details.current?.focus();
+    // After the list is shown again.
+    return () => queueMicrotask(() => before.focus());
+  }, [sequenceNumber]);
+  return details;
 }
 
 /** How long a button says that it has copied. */
@@ -104,18 +123,18 @@ function Body({ body }: { readonly body: Uint8Array }) {
   );
 }
 
-/** The names of system properties that are instants; a user property may have such a name and any value. */
+/** The names of system properties that are instants. */
 const SYSTEM_INSTANT = /Utc$/;
 
 function Properties({
   title,
   json,
-  instants,
+  isSystem = false,
 }: {
   readonly title: string;
   readonly json: string | undefined;
-  /** The names of those that are instants; absent = none is. */
-  readonly instants?: RegExp;
+  /** Whether these are system properties; a user property may have any name and value. */
+  readonly isSystem?: boolean;
 }) {
   const shown = shownProperties(json);
   if (shown.length === 0) return null;
@@ -123,17 +142,43 @@ function Properties({
     <section>
       <h3>{title}</h3>
       <dl>
-        {shown.map(({ name, type, text }) => (
-          <div key={name}>
-            <dt>
-              {visible(name)} <small>{type}</small>
-            </dt>
-            <dd>
-              {instants?.test(name) ? <Time at={Date.parse(text)} /> : <bdi>{visible(text)}</bdi>}
-            </dd>
-          </div>
-        ))}
+        {shown.map((property) =>
+          isSystem && SYSTEM_INSTANT.test(property.name) ? (
+            <Instant key={property.name} {...property} />
+          ) : (
+            <Property key={property.name} isSystem={isSystem} {...property} />
+          ),
+        )}
       </dl>
     </section>
+  );
+}
+
+/** A system property that is an instant. Its name ends with Utc, which the time that is shown may not be. */
+function Instant({ name, text }: ShownProperty) {
+  const { times } = useObservable(pageSettings);
+  return (
+    <div>
+      <dt>
+        {name.replace(SYSTEM_INSTANT, '')} <small>{times === 'utc' ? 'UTC' : 'local time'}</small>
+      </dt>
+      <dd>
+        <Time at={Date.parse(text)} />
+      </dd>
+    </div>
+  );
+}
+
+function Property({ name, type, text, isSystem }: ShownProperty & { readonly isSystem: boolean }) {
+  const isEndless = isSystem && name === 'TimeToLive' && isUnlimited(text);
+  return (
+    <div>
+      <dt>
+        {visible(name)} <small>{type}</small>
+      </dt>
+      <dd>
+        <bdi>{isEndless ? 'unlimited' : visible(text)}</bdi>
+      </dd>
+    </div>
   );
 }

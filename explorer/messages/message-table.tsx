@@ -60,7 +60,7 @@ function Head({ tab, messages, selected, onSelect }: MessageTableProps) {
       </th>
       <th scope="col">Number</th>
       <th scope="col" class="left wide">
-        Enqueued
+        {tab.id === 'scheduled' ? 'Due' : 'Enqueued'}
       </th>
       <th scope="col" class="left">
         {SUBJECTS[tab.id] ?? 'Subject'}
@@ -89,6 +89,10 @@ function Row({
 }: MessageTableProps & { readonly place: number; readonly message: ClientMessage }) {
   const { sequenceNumber, system, body } = message;
   const isSelected = selected.has(sequenceNumber);
+  const { aheadMs } = useConnection();
+  const isExpired =
+    tab.state === 'Active' &&
+    Date.parse(String(system['ExpiresAtUtc'])) <= Date.now() + aheadMs.value;
   const tick = () => {
     const next = new Set(selected);
     if (!next.delete(sequenceNumber)) next.add(sequenceNumber);
@@ -119,6 +123,7 @@ function Row({
         <Time at={Date.parse(String(system['EnqueuedTimeUtc']))} />
       </td>
       <td class="subject">
+        {isExpired && <small class="status">expired </small>}
         {tab.id === 'scheduled' ? (
           <Due at={Date.parse(String(system['ScheduledEnqueueTimeUtc']))} />
         ) : (
@@ -152,7 +157,11 @@ function Due({ at }: { readonly at: number }) {
   const left = at - useNow() - useObservable(aheadMs);
   return (
     <span>
-      {left > 0 ? spanText(left) : 'now'} · <Time at={at} />
+      {left > 0 ? spanText(left) : 'now'}
+      <span class="narrow">
+        {' '}
+        · <Time at={at} />
+      </span>
     </span>
   );
 }

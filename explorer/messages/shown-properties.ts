@@ -8,6 +8,14 @@ export interface ShownProperty {
   readonly text: string;
 }
 
+/** A time to live that is longer says "unlimited". */
+const UNLIMITED_SECONDS = 1e11;
+
+/** Whether a time to live in seconds, as the service prints it, is unlimited. */
+export function isUnlimited(timeToLive: unknown): boolean {
+  return Number(timeToLive) > UNLIMITED_SECONDS;
+}
+
 const DOUBLE = /[.eE]/;
 const INT32_MAX = 2 ** 31 - 1;
 

@@ -4,6 +4,11 @@
  */
 const UNSEEN = /(?![\n\t\u200d])[\p{C}\p{Zl}\p{Zp}]/gu;
 
+/** Whether a text has characters that one does not see, or that turn the direction of text. */
+export function hasUnseen(text: string): boolean {
+  return text.replaceAll('\r', '').search(UNSEEN) >= 0;
+}
+
 /** A text in which every character is seen: `\u0000` becomes ␀, and U+202E ⟨U+202E⟩. A carriage return is left out. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => {

@@ -1,6 +1,7 @@
 import type { Caller } from '../../client/call.ts';
 import { RefusalError } from '../../client/client-errors.ts';
 import type { ListedEntity } from '../../client/everything.ts';
+import { WRONG_TOKEN } from '../api/check-access.ts';
 import type { Right } from './entity.ts';
 
 /** The calls of management in JSON. All throw RefusalError and UnreachableError. */
@@ -62,7 +63,8 @@ const INFO_PATHS = { listen: '$receiver', send: '$sender' } as const;
 export function isWithoutRight(error: unknown): boolean {
   if (!(error instanceof RefusalError)) return false;
   // The service refuses keys with 401; where IAM decides, API Gateway answers in its place.
-  return error.status === 401 || error.code === 'HTTP 403';
+  const isRefusedKey = error.status === 401 && !WRONG_TOKEN.test(error.message);
+  return isRefusedKey || error.code === 'HTTP 403';
 }
 
 /** Creates an entity, or a rule, or a consumer; with `ifMatch` it replaces the version that has this tag. */

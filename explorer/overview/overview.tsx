@@ -88,8 +88,8 @@ function isTextField(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && target.type !== 'checkbox';
 }
 
-function summaryOf({ entities, readAt }: EntityListState): string {
-  if (readAt === undefined && entities.length === 0) return 'Reading…';
+function summaryOf({ entities, readAt, isReading }: EntityListState): string {
+  if (readAt === undefined && entities.length === 0) return isReading ? 'Reading…' : 'Not read';
   const dead = entities.reduce((sum, entity: ShownEntity) => sum + deadLettersOf(entity), 0);
   const letters = dead === 0 ? 'no dead letters' : counted(dead, 'dead letter', 'dead letters');
   const known = counted(entities.length, 'entity', 'entities');

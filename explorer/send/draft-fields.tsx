@@ -1,3 +1,4 @@
+import { hasUnseen } from '../messages/visible-text.ts';
 import { type Draft, SYSTEM_FIELDS } from './draft.ts';
 
 /** The fields of a message. */
@@ -11,6 +12,11 @@ export function DraftFields({
   const { body, isBase64, system, properties } = draft;
   return (
     <>
+      {hasUnseen(body + properties) && (
+        <p class="notice">
+          The fields have characters that one does not see, or that turn the direction of text.
+        </p>
+      )}
       <label class="field">
         {isBase64 ? 'Body, as base64' : 'Body'}
         <textarea

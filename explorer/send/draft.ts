@@ -1,6 +1,7 @@
 import { membersOf } from '../../client/json-text.ts';
 import type { ClientMessage } from '../../client/message.ts';
 import { textOf } from '../messages/body.ts';
+import { isUnlimited } from '../messages/shown-properties.ts';
 
 /** The system properties that a sender sets, in the order of the form. */
 export const SYSTEM_FIELDS = [
@@ -43,12 +44,11 @@ export class DraftError extends Error {
   override readonly name = 'DraftError';
 }
 
-/** What the service adds to a dead letter, and a time to live that says "unlimited". */
+/** What the service adds to a dead letter. */
 const DEAD_LETTER_PROPERTIES: ReadonlySet<string> = new Set([
   'DeadLetterReason',
   'DeadLetterErrorDescription',
 ]);
-const UNLIMITED_SECONDS = 1e11;
 
 /** A draft with the content of a message, without what says why it was dead-lettered. */
 export function draftOf({ text, body, system }: ClientMessage): Draft {
@@ -64,8 +64,8 @@ export function draftOf({ text, body, system }: ClientMessage): Draft {
     system: Object.fromEntries(
       SYSTEM_FIELDS.flatMap(([name]) => {
         const value = system[name];
-        const isUnlimited = name === 'TimeToLive' && Number(value) > UNLIMITED_SECONDS;
-        return value === undefined || value === null || isUnlimited ? [] : [[name, String(value)]];
+        const isDefault = name === 'TimeToLive' && isUnlimited(value);
+        return value === undefined || value === null || isDefault ? [] : [[name, String(value)]];
       }),
     ),
     properties: lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n}`,

@@ -57,7 +57,7 @@ export function EditDialog({
         </p>
       )}
       <label class="field">
-        To
+        Send it to
         <input
           name="to"
           autocomplete="off"

@@ -5,7 +5,7 @@ import { useConnection } from '../namespace/connection.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { ReadOnlyHint } from '../ui/read-only-hint.tsx';
 import { pageSettings } from '../ui/settings.ts';
-import { readInstant } from '../ui/time.tsx';
+import { readInstant, Time } from '../ui/time.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
 import { useObservable } from '../ui/use-observable.ts';
 import { messageText } from './draft.ts';
@@ -25,7 +25,7 @@ export function SendView({
   const { times } = useObservable(pageSettings);
   const { attempt, error, isBusy } = useAttempt();
   const [message] = useState(() => unsent.get(entity) ?? new Unsent());
-  const { draft, scheduled, sent } = useObservable(message.state);
+  const { draft, scheduled, sent, dueAt } = useObservable(message.state);
   const change: Unsent['change'] = (part) => {
     message.change(part);
     unsent.set(entity, message);
@@ -36,12 +36,13 @@ export function SendView({
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     change({});
+    const due = readInstant(scheduled, times);
     const isSent = await attempt(async () => {
-      const text = messageText(draft, readInstant(scheduled, times));
+      const text = messageText(draft, due);
       await message.once.send(caller, subQueueOf(entity, 'main'), text);
     });
     if (!isSent) return;
-    message.change({ sent: message.state.value.sent + 1 });
+    message.change({ sent: message.state.value.sent + 1, dueAt: due });
     onChanged();
   };
   return (
@@ -58,7 +59,15 @@ export function SendView({
       </label>
       {error !== undefined && <ErrorNotice error={error} />}
       <div class="buttons">
-        <p role="status">{sent > 0 && `Sent: ${sent}.`}</p>
+        <p role="status">
+          {sent > 0 && `Sent: ${sent}.`}
+          {sent > 0 && dueAt !== undefined && (
+            <>
+              {' '}
+              The last one is due at <Time at={dueAt} />.
+            </>
+          )}
+        </p>
         <button type="submit" class="primary" disabled={isBusy}>
           Send to {entity}
         </button>

@@ -9,11 +9,18 @@ export interface UnsentState {
   readonly scheduled: string;
   /** How many were sent. */
   readonly sent: number;
+  /** When the last one is due, epoch ms; undefined = at once. */
+  readonly dueAt: number | undefined;
 }
 
 /** A message that somebody writes, and what is known of its sending. It outlives the form that shows it. */
 export class Unsent {
-  readonly state = new Observable<UnsentState>({ draft: EMPTY_DRAFT, scheduled: '', sent: 0 });
+  readonly state = new Observable<UnsentState>({
+    draft: EMPTY_DRAFT,
+    scheduled: '',
+    sent: 0,
+    dueAt: undefined,
+  });
   /** Knows what was tried, so that trying again after a lost answer stores nothing twice. */
   readonly once = new SendOnce();
 

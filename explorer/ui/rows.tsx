@@ -1,5 +1,5 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows above and below what is seen, so that scrolling shows no gap. */
 const SPARE = 12;
@@ -43,6 +43,15 @@ export function Rows<Row>(props: RowsProps<Row>) {
       size.disconnect();
     };
   }, [look]);
+  useEffect(() => {
+    const enter = (event: KeyboardEvent) => {
+      if (event.key !== 'ArrowDown' || hasModifier(event) || !isBefore(event.target)) return;
+      event.preventDefault();
+      focusRow(scroller.current?.querySelector(FIRST_ROW));
+    };
+    addEventListener('keydown', enter);
+    return () => removeEventListener('keydown', enter);
+  }, []);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>) => {
     moveByKey(event);
     // Keys may come faster than the events of scrolling, and each needs its row drawn.
@@ -66,9 +75,26 @@ export function Rows<Row>(props: RowsProps<Row>) {
   );
 }
 
+const FIRST_ROW = 'tbody tr:not(.gap)';
+
+/** Whether an arrow leads from there into the rows: from no place at all, and from the field that filters them. */
+function isBefore(target: EventTarget | null): boolean {
+  return (
+    target === document.body || (target instanceof HTMLInputElement && target.type === 'search')
+  );
+}
+
+function hasModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey;
+}
+
+function focusRow(row: Element | null | undefined): void {
+  row?.querySelector<HTMLElement>('th a, th button')?.focus();
+}
+
 /** Arrows go into the rows and from row to row, and `x` ticks the row. */
 function moveByKey(event: TargetedKeyboardEvent<HTMLElement>): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (hasModifier(event)) return;
   const row = (event.target as Element).closest('tbody tr');
   if (event.key === 'x') {
     row?.querySelector<HTMLElement>('input[type=checkbox]')?.click();
@@ -77,7 +103,7 @@ function moveByKey(event: TargetedKeyboardEvent<HTMLElement>): void {
   const next = nextRow(event, row);
   if (!next) return;
   event.preventDefault();
-  next.querySelector<HTMLElement>('th a, th button')?.focus();
+  focusRow(next);
 }
 
 function nextRow(
@@ -86,7 +112,7 @@ function nextRow(
 ): Element | null | undefined {
   if (key === 'ArrowUp') return row?.previousElementSibling;
   if (key !== 'ArrowDown') return undefined;
-  if (target === currentTarget) return currentTarget.querySelector('tbody tr:not(.gap)');
+  if (target === currentTarget) return currentTarget.querySelector(FIRST_ROW);
   return row?.nextElementSibling;
 }
 

@@ -19,7 +19,7 @@ test('a changed copy of an active message is sent to its queue, or to a topic, a
   for (const to of ['q', 'news']) {
     await select(page, 1);
     await actions(page).getByRole('button', { name: 'Send a copy' }).click();
-    await dialog.getByLabel('To', { exact: true }).first().fill(to);
+    await dialog.getByLabel('Send it to').fill(to);
     await dialog.getByLabel('Body', { exact: true }).fill(`copy for ${to}`);
     await dialog.getByRole('button', { name: 'Send' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -63,7 +63,7 @@ test('an edited dead letter of a queue that goes to a topic stays', {
   await select(page, 1);
   await actions(page).getByRole('button', { name: 'Edit and resubmit' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('To', { exact: true }).first().fill('news');
+  await dialog.getByLabel('Send it to').fill('news');
   await dialog.getByLabel('Body', { exact: true }).fill('right');
   await dialog.getByRole('button', { name: 'Send' }).click();
   await dialog.waitFor({ state: 'detached' });

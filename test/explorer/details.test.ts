@@ -63,8 +63,23 @@ test('a property of a user is shown as it is, although it is named like an insta
   await page.getByRole('button', { name: '1', exact: true }).click();
   const own = page.locator('dl > div', { hasText: 'AmountUtc' });
   assert.equal(await own.textContent(), 'AmountUtc string12');
-  const enqueued = page.locator('dl > div', { hasText: 'EnqueuedTimeUtc' });
+  const enqueued = page.locator('dl > div', { hasText: 'EnqueuedTime ' });
   assert.equal(await enqueued.locator('time').count(), 1);
+});
+
+test('a message that has expired and is not removed yet says so', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, send, client, open } = await startExplorer(t);
+  await create('q', { kind: 'queue' });
+  await send('q', [{ Body: 'short', BrokerProperties: { TimeToLive: 60 } }, { Body: 'long' }]);
+  await client.advance(120);
+  const page = await open('#/entity/q');
+  await page.getByRole('row', { name: /expired short/ }).waitFor();
+  assert.equal(await page.getByText('expired').count(), 1);
+  await page.getByRole('button', { name: '2', exact: true }).click();
+  const timeToLive = page.locator('dl > div', { hasText: 'TimeToLive' });
+  assert.match(String(await timeToLive.textContent()), /unlimited$/);
 });
 
 test('a number above 2^53 is shown and used exactly', { skip: NO_BROWSER }, async (t) => {

@@ -51,6 +51,21 @@ test('the keys lead from the filter to a message, and back', { skip: NO_BROWSER 
   await details.waitFor({ state: 'detached' });
 });
 
+test('an arrow leads into the list from no place, and from the filter', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, open } = await startExplorer(t);
+  for (const name of ['a', 'b']) await create(name, { kind: 'queue' });
+  const page = await open();
+  await page.getByRole('link', { name: 'a', exact: true }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(page).textContent(), 'a');
+  await page.keyboard.press('/');
+  await page.keyboard.type('b');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(page).textContent(), 'b');
+});
+
 test('the arrows go through a list that is longer than what is drawn', {
   skip: NO_BROWSER,
 }, async (t) => {

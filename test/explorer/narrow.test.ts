@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { requireNoOverflow } from './axe.ts';
 import { NO_BROWSER } from './chromium.ts';
 import { startExplorer } from './fixture.ts';
-import { act, DEAD_LETTERS, done, rows, select } from './page-steps.ts';
+import { act, DEAD_LETTERS, done, focused, rows, select } from './page-steps.ts';
 
 const PHONE = { width: 360, height: 700 };
 const LETTERS = 40;
@@ -30,6 +30,44 @@ test('on a phone, dead letters are looked at and resubmitted', { skip: NO_BROWSE
     await requireSeen(page, page.getByRole('region', { name: 'Work' }));
   }
   await requireNoOverflow(page, 'with the line of work');
+});
+
+test('on a phone, Escape closes the details, and the row has the focus again', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, send, open } = await startExplorer(t);
+  await create('q', { kind: 'queue' });
+  await send('q', [{ Body: 'a' }, { Body: 'b' }]);
+  const page = await open('#/entity/q', PHONE);
+  await page.getByRole('button', { name: '2', exact: true }).press('Enter');
+  const details = page.getByRole('complementary', { name: 'Message 2' });
+  await details.waitFor();
+  await page.keyboard.press('Escape');
+  await details.waitFor({ state: 'detached' });
+  assert.equal(await focused(page).textContent(), '2');
+});
+
+test('long names fit on a phone, and on a tablet names are not cut for the sake of other columns', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, deadLetter, open } = await startExplorer(t);
+  const long = `orders/${'x'.repeat(120)}`;
+  await create(long, { kind: 'queue' });
+  await create('invoices-overdue', { kind: 'queue' });
+  await deadLetter('invoices-overdue', [{ Body: 'a' }], 'Declined');
+  const page = await open(`#/entity/${encodeURIComponent(long)}`, PHONE);
+  await page.getByRole('heading', { name: long }).waitFor();
+  await requireNoOverflow(page, 'a long name');
+
+  const tablet = await open('#/', { width: 700, height: 900 });
+  const name = tablet.getByRole('link', { name: 'invoices-overdue' });
+  await name.waitFor();
+  const cell = tablet.getByRole('rowheader').filter({ has: name });
+  const [inner, outer] = [await name.boundingBox(), await cell.boundingBox()];
+  assert.ok(inner !== null && outer !== null);
+  assert.ok(inner.x + inner.width <= outer.x + outer.width, 'the name is not cut');
+  const header = await tablet.getByRole('banner').boundingBox();
+  assert.ok(header !== null && header.height < 110, `the header takes ${header?.height} px`);
 });
 
 /** Fails if somebody would have to scroll to see it all. */

@@ -46,7 +46,11 @@ test('a wrong key is refused with the sentence of the service', { skip: NO_BROWS
     .getByLabel('Connection string')
     .fill(local.of().connectionString(undefined, 'd3Jvbmc='));
   await page.getByRole('button', { name: 'Connect' }).click();
-  await page.getByText(/InvalidSignature/).waitFor();
+  await page.getByText(/InvalidSignature.* Check the name and the key of the rule\./).waitFor();
+  // One corrects it there.
+  await page.getByLabel('Connection string').fill(local.of().connectionString());
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('Allow changes').waitFor();
 });
 
 test('a read-only page offers no change', { skip: NO_BROWSER }, async (t) => {

@@ -66,7 +66,7 @@ test('a message that is written stays when one looks elsewhere, and is stored on
   assert.equal(await body.inputValue(), 'once');
   assert.equal(await notBefore.inputValue(), '2100-01-02T03:04:05');
   await send.click();
-  await page.getByText('Sent: 1.').waitFor();
+  await page.getByText('Sent: 1. The last one is due at 2100-01-02 03:04:05.').waitFor();
   assert.deepEqual(await bodies('q'), ['once']);
 });
 
@@ -79,6 +79,10 @@ test('properties that are no JSON are refused with a sentence, and nothing is se
   await page.getByLabel('Properties, as JSON').fill('{');
   await page.getByRole('button', { name: 'Send to q' }).click();
   await page.getByText(/The properties are not JSON/).waitFor();
+  const hint = page.getByText(/The fields have characters that one does not see/);
+  assert.equal(await hint.count(), 0);
+  await page.getByLabel('Body', { exact: true }).fill('live\u202eevil');
+  await hint.waitFor();
   assert.deepEqual(await bodies('q'), []);
 });
 

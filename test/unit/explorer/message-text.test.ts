@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { showBody } from '../../../explorer/messages/body.ts';
-import { excerpt, visible } from '../../../explorer/messages/visible-text.ts';
+import { excerpt, hasUnseen, visible } from '../../../explorer/messages/visible-text.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -14,6 +14,7 @@ for (const [what, text, shown] of [
 ] as const) {
   test(`${what} is written out`, () => {
     assert.equal(visible(text), shown);
+    assert.ok(hasUnseen(text));
   });
 }
 
@@ -25,11 +26,13 @@ for (const text of [
 ]) {
   test(`${JSON.stringify(text)} is shown as it is`, () => {
     assert.equal(visible(text), text);
+    assert.ok(!hasUnseen(text));
   });
 }
 
 test('a carriage return before a line feed is not shown', () => {
   assert.equal(visible('a\r\nb'), 'a\nb');
+  assert.ok(!hasUnseen('a\r\nb'));
 });
 
 test('an excerpt is one line, and says that there is more', () => {
