@@ -3,7 +3,8 @@ import { useConnection } from '../namespace/connection.ts';
 import { bytesText, spanText } from '../ui/format.ts';
 import { useNow } from '../ui/now.ts';
 import { Rows } from '../ui/rows.tsx';
-import { Time } from '../ui/time.tsx';
+import { pageSettings } from '../ui/settings.ts';
+import { Time, timeText } from '../ui/time.tsx';
 import { useObservable } from '../ui/use-observable.ts';
 import { textOf } from './body.ts';
 import { reasonOf } from './filter.ts';
@@ -154,16 +155,9 @@ function subjectOf(message: ClientMessage, { id }: MessageTab): string {
 /** How long until an instant, by the clock of the namespace. */
 function Due({ at }: { readonly at: number }) {
   const { aheadMs } = useConnection();
+  const { times } = useObservable(pageSettings);
   const left = at - useNow() - useObservable(aheadMs);
-  return (
-    <span>
-      {left > 0 ? spanText(left) : 'now'}
-      <span class="narrow">
-        {' '}
-        · <Time at={at} />
-      </span>
-    </span>
-  );
+  return <span title={timeText(new Date(at), times)}>{left > 0 ? spanText(left) : 'now'}</span>;
 }
 
 function bodyExcerpt(body: Uint8Array): string {
