@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** How long its body may be, bytes. */
   readonly bytesMax: number;
+  /** Calls the request off: its connection is closed. */
+  readonly signal?: AbortSignal;
 }
 
 /** How long a connection may take to open, ms. */
@@ -37,7 +39,7 @@ const { setTimeout, clearTimeout } = globalThis;
 const KEEP = { keepAlive: true, maxSockets: 64, timeout: 20_000 } as const;
 let agents: { readonly plain: PlainAgent; readonly tls: TlsAgent } | undefined;
 
-/** Sends a request. Follows no redirect. Rejects with the error of the connection. */
+/** Sends a request. Follows no redirect. Rejects with the error of the connection, ETIMEDOUT or ABORT_ERR. */
 export async function httpCall(call: HttpRequest): Promise<HttpAnswer> {
   const response = await respond(call);
   const { statusCode: status = 0, headers } = response;
@@ -68,7 +70,7 @@ async function bytesOf(response: IncomingMessage, bytesMax: number): Promise<Buf
 }
 
 function respond(call: HttpRequest): Promise<IncomingMessage> {
-  const { method, url, headers, body, timeoutMs } = call;
+  const { method, url, headers, body, timeoutMs, signal } = call;
   agents ??= { plain: new PlainAgent(KEEP), tls: new TlsAgent(KEEP) };
   const isTls = url.startsWith('https:');
   const request = isTls ? tlsRequest : plainRequest;
@@ -81,30 +83,54 @@ function respond(call: HttpRequest): Promise<IncomingMessage> {
     },
   };
   return new Promise((resolve, reject) => {
+    if (signal?.aborted) throw calledOff();
+    let answer: IncomingMessage | undefined;
     const sent = request(url, options, (response) => {
+      answer = response;
       response.once('close', end);
       resolve(response);
     });
+    /** Ends the request now: one that waits for a free connection tells of its error only when it gets one. */
+    const stop = (error: Error) => {
+      end();
+      reject(error);
+      answer?.destroy(error);
+      sent.destroy(error);
+    };
     const lastMs = Math.min(LAST_MS_MAX, timeoutMs / 2);
     let timer = setTimeout(() => {
-      timer = setTimeout(() => sent.destroy(timedOut()), lastMs);
+      timer = setTimeout(() => stop(timedOut()), lastMs);
     }, timeoutMs - lastMs);
     let connecting: NodeJS.Timeout | undefined;
     sent.once('socket', (socket) => {
       if (!socket.connecting) return;
-      connecting = setTimeout(() => sent.destroy(timedOut('connect')), CONNECT_MS_MAX);
+      connecting = setTimeout(() => stop(timedOut('connect')), CONNECT_MS_MAX);
       socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
     });
+    const callOff = () => stop(calledOff());
+    signal?.addEventListener('abort', callOff);
     const end = () => {
       clearTimeout(timer);
       clearTimeout(connecting);
+      signal?.removeEventListener('abort', callOff);
     };
-    sent.once('error', (error) => {
+    const fail = (error: Error) => {
+      // An answer that has begun tells itself how it ends.
+      if (answer !== undefined) return;
       end();
       reject(error);
-    });
+    };
+    sent.on('error', fail);
+    // An answer that is none, such as 101, closes the connection without an error.
+    sent.once('close', () =>
+      fail(failure('ECONNRESET', 'The connection ended without an answer.')),
+    );
     sent.end(body);
   });
+}
+
+function calledOff(): Error {
+  return failure('ABORT_ERR', 'The request was called off.');
 }
 
 /** `syscall` = `connect` where nothing was sent. */

@@ -17,21 +17,29 @@ export function Clock() {
   const { caller, isReadOnly, list, aheadMs } = useConnection();
   const { attempt, error, isBusy } = useAttempt();
   const now = useNow() + useObservable(aheadMs);
-  const call = (method: 'GET' | 'POST', body?: object) =>
-    attempt(async () => {
-      const headers = { 'Content-Type': 'application/json' };
-      const text = body === undefined ? {} : { headers, body: JSON.stringify(body) };
-      const answer = await caller.call({ method, path: '$clock', ...text });
-      const { now: there } = JSON.parse(answer.text) as { readonly now: string };
-      aheadMs.value = Date.parse(there) - Date.now();
-    });
+  const call = async (method: 'GET' | 'POST', body?: object) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const text = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+    const answer = await caller.call({ method, path: '$clock', ...text });
+    const { now: there } = JSON.parse(answer.text) as { readonly now: string };
+    aheadMs.value = Date.parse(there) - Date.now();
+  };
   // Each namespace has a clock of its own.
   useEffect(() => {
-    void call('GET');
+    void attempt(() => call('GET'));
   }, [caller]);
-  const advance = async (advanceSeconds: number) => {
-    if (await call('POST', { advanceSeconds })) await list.refreshIfShown();
-  };
+  const advance = (advanceSeconds: number) =>
+    attempt(async () => {
+      try {
+        await call('POST', { advanceSeconds });
+      } catch (failure) {
+        // It may have moved: who does not see that moves it twice.
+        await call('GET').catch(() => undefined);
+        throw failure;
+      } finally {
+        await list.refreshIfShown();
+      }
+    });
   return (
     <details class="clock">
       <summary>

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import type { About } from './namespace/connection.ts';
 import { ErrorNotice } from './ui/error-notice.tsx';
+import { secretInAddress } from './ui/route.ts';
 import './ui/settings.ts';
 
 await start();
@@ -20,8 +21,11 @@ async function start(): Promise<void> {
 }
 
 async function readAbout(): Promise<About> {
+  const secret = secretInAddress();
   const response = await fetch('/$explorer/about.json', {
     cache: 'no-store',
+    // 'dynabus explorer' tells only who has it which namespace it shows.
+    headers: secret === undefined ? {} : { Authorization: `Bearer ${secret}` },
     credentials: 'omit',
   }).catch((cause) => {
     throw new Error('The server does not answer.', { cause });

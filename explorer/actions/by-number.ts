@@ -10,6 +10,7 @@ import {
   peek,
   resubmit,
 } from '../../client/message-calls.ts';
+import { mayHaveTakenEffect } from '../api/effect.ts';
 import type { JobProgress } from './jobs.ts';
 
 /** Messages of one queue, and who changes them. */
@@ -157,9 +158,7 @@ async function noting<Result>(
   try {
     return await call();
   } catch (error) {
-    const isClear =
-      error instanceof RefusalError && (error.status < 500 || error.code === 'ServiceBusy');
-    if (!isClear) unclear?.(messages);
+    if (mayHaveTakenEffect(error)) unclear?.(messages);
     throw error;
   }
 }

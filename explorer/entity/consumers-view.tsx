@@ -29,28 +29,30 @@ export function ConsumersView({ entity }: { readonly entity: string }) {
   const readOnly = useObservable(isReadOnly);
   const [consumers, setConsumers] = useState<readonly PlacedConsumer[]>();
   const { attempt, error, isBusy } = useAttempt();
-  const read = useCallback(
-    () =>
-      attempt(async () => {
-        const lists = QUEUES.map(async (subQueue) => {
-          const path = subQueueOf(entity, subQueue).text;
-          return (await listConsumers(caller, path)).map((consumer) => ({ path, consumer }));
-        });
-        setConsumers((await Promise.all(lists)).flat());
-      }),
-    [attempt, caller, entity],
-  );
+  const load = useCallback(async () => {
+    const lists = QUEUES.map(async (subQueue) => {
+      const path = subQueueOf(entity, subQueue).text;
+      return (await listConsumers(caller, path)).map((consumer) => ({ path, consumer }));
+    });
+    setConsumers((await Promise.all(lists)).flat());
+  }, [caller, entity]);
+  const read = useCallback(() => attempt(load), [attempt, load]);
   useEffect(() => {
     void read();
   }, [read]);
   /** Replaces a consumer, also by what it is already: that ends a pause. */
-  const replace = async ({ path, consumer }: PlacedConsumer, part: { enabled?: boolean }) => {
-    const isReplaced = await attempt(async () => {
+  const replace = ({ path, consumer }: PlacedConsumer, part: { enabled?: boolean }) =>
+    attempt(async () => {
       const itsPath = partPathOf(`${path}/consumers`, consumer.name);
-      await changeConsumer(caller, itsPath, (now) => ({ ...now, ...part }));
+      try {
+        await changeConsumer(caller, itsPath, (now) => ({ ...now, ...part }));
+      } catch (failure) {
+        // It may be changed, or somebody else has changed it.
+        await load().catch(() => undefined);
+        throw failure;
+      }
+      await load();
     });
-    if (isReplaced) await read();
-  };
   return (
     <section class="sheet">
       {error !== undefined && <ErrorNotice error={error} />}

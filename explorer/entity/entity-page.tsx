@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { MessagesView } from '../messages/messages-view.tsx';
 import { MESSAGE_TABS } from '../messages/tabs.ts';
+import { visible } from '../messages/visible-text.ts';
 import { useConnection } from '../namespace/connection.ts';
 import { readEntity, type ShownEntity } from '../namespace/entity.ts';
 import { getEntity, type ReachedEntity } from '../namespace/manage.ts';
@@ -51,7 +52,7 @@ export function EntityPage({ entity, tab }: { readonly entity: string; readonly 
     <>
       <div class="toolbar">
         <h1>
-          <a href="#/">All entities</a> / {entity}
+          <a href="#/">All entities</a> / {visible(entity)}
           {shown !== undefined && shown.status !== 'Active' && (
             <strong class="status"> {shown.status}</strong>
           )}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { RefusalError } from '../../client/client-errors.ts';
 import type { ListedEntity } from '../../client/everything.ts';
+import { mayHaveTakenEffect } from '../api/effect.ts';
 import { useConnection } from '../namespace/connection.ts';
 import { getEntity, put, type Versioned } from '../namespace/manage.ts';
 import { useAttempt } from '../ui/use-attempt.ts';
@@ -63,7 +64,7 @@ export function useSettings(
     error,
     said,
     isUnread,
-    mayReadAgain: isUnread || written !== undefined || isConflict(error),
+    mayReadAgain: isUnread || written !== undefined || mayDiffer(error),
     keep: (form) => {
       if (!isUnread)
         unsavedSettings.set(name, { read, written: withFields(read.json, fields, form) });
@@ -87,7 +88,8 @@ export function useSettings(
   };
 }
 
-/** Whether somebody else has changed the settings. */
-function isConflict(error: unknown): boolean {
-  return error instanceof RefusalError && error.status === 412;
+/** Whether somebody else has changed the settings, or what was saved may be stored. */
+function mayDiffer(error: unknown): boolean {
+  if (error === undefined) return false;
+  return mayHaveTakenEffect(error) || (error instanceof RefusalError && error.status === 412);
 }

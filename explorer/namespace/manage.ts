@@ -20,12 +20,15 @@ export interface ReachedEntity extends Versioned<ListedEntity> {
   readonly canSend: boolean;
 }
 
-/** Reads an entity. Of one that the access may not manage, only its kind is known, and whether it has sessions. */
+/**
+ * Reads an entity. Of one that the access may not manage, only its kind is known, and whether it has sessions. A link
+ * may name any path, so what is there may be no entity: then it throws an Error that says so.
+ */
 export async function getEntity(caller: Caller, path: string): Promise<ReachedEntity> {
   try {
     const { text, header } = await caller.call({ method: 'GET', path });
     return {
-      json: JSON.parse(text) as ListedEntity,
+      json: entityIn(text, path),
       etag: header('etag'),
       right: 'manage',
       canSend: true,
@@ -47,12 +50,35 @@ export async function getEntity(caller: Caller, path: string): Promise<ReachedEn
         method: 'GET',
         path: `${path}/messages/${INFO_PATHS[right]}`,
       });
-      return { ...JSON.parse(text), name: path };
+      return entityIn(text, path, { name: path });
     } catch (refusal) {
       // Only a refusal tells that the right is lacking.
       if (!(refusal instanceof RefusalError) || refusal.status >= 500) throw refusal;
       return undefined;
     }
+  }
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<ListedEntity['kind']>([
+  'queue',
+  'topic',
+  'subscription',
+]);
+
+/** Reads the JSON of the entity at a path. `more` = what the JSON does not say. Throws Error. */
+function entityIn(text: string, path: string, more: object = {}): ListedEntity {
+  const json = { ...parsed(text), ...more } as Partial<ListedEntity>;
+  const { kind, name } = json;
+  const isAtPath = typeof name === 'string' && name.toLowerCase() === path.toLowerCase();
+  if (!KINDS.has(kind) || !isAtPath) throw new Error(`There is no entity '${path}'.`);
+  return json as ListedEntity;
+}
+
+function parsed(text: string): object {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
   }
 }
 

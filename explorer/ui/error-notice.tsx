@@ -1,4 +1,5 @@
 import { RefusalError } from '../../client/client-errors.ts';
+import { visible } from '../messages/visible-text.ts';
 
 /** Says what went wrong, with the tracking id that finds it in the log of the service. */
 export function ErrorNotice({ error }: { readonly error: unknown }) {
@@ -17,7 +18,7 @@ export function ErrorNotice({ error }: { readonly error: unknown }) {
   );
 }
 
-/** What went wrong, as a sentence. */
+/** What went wrong, as a sentence. It may quote what a link or a message has. */
 export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return visible(error instanceof Error ? error.message : String(error));
 }

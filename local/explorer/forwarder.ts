@@ -1,9 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import type { HttpAnswer } from '../../client/call.ts';
+import { fieldOf } from '../../client/client-errors.ts';
 import { httpCall } from '../../client/http-call.ts';
 import { lowered, type Remote } from '../../connect/https/calls/caller.ts';
+import { isUnsent } from '../../connect/https/calls/refusals.ts';
 import {
+  ABOUT_PATH,
   type AboutExplorer,
+  answerAbout,
   EXPLORER_PATH,
   explorerRoutes,
 } from '../../lambdas/http/explorer/routes.ts';
@@ -43,20 +48,29 @@ export interface ForwarderOptions {
 
 /**
  * Serves the explorer, and passes its requests on to a namespace with the rights of who has started it. Requests
- * without the secret are refused with 401, and where it is read-only, all that may change something with 403.
+ * without the secret are refused with 401, and where it is read-only, all that may change something with 403. Only the
+ * page itself needs no secret; which namespace it shows is told with the secret alone.
  */
 export function explorerForwarder({ remote, secret, about, resources }: ForwarderOptions): WebApp {
   const app = new Hono();
-  app.get('/', (c) => c.redirect(EXPLORER_PATH));
-  app.route('/', explorerRoutes(about));
   const expected = Buffer.from(`Bearer ${secret}`);
-  app.all('*', async (c) => {
+  const hasSecret = (c: Context) => {
     const given = Buffer.from(c.req.header('Authorization') ?? '');
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      return c.json(refusal('Unauthenticated', WITHOUT_SECRET), 401);
-    }
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+  app.get('/', (c) => c.redirect(EXPLORER_PATH));
+  const { namespace: _, ...aboutToAll } = about;
+  app.get(ABOUT_PATH, (c) => answerAbout(c, hasSecret(c) ? about : aboutToAll));
+  app.route('/', explorerRoutes(aboutToAll));
+  app.all('*', async (c) => {
+    if (!hasSecret(c)) return c.json(refusal('Unauthenticated', WITHOUT_SECRET), 401);
     if (about.isReadOnly === true && c.req.method !== 'GET') {
       return c.json(refusal('Forbidden', READ_ONLY), 403);
+    }
+    // No request can be made of such an address.
+    const { username, password } = new URL(c.req.url);
+    if (username !== '' || password !== '') {
+      return c.json(refusal('ArgumentError', WITH_PASSWORD), 400);
     }
     try {
       const request = c.req.raw;
@@ -76,6 +90,11 @@ const WITHOUT_SECRET =
   "The request does not have the secret of 'dynabus explorer': open the address that it has printed.";
 const READ_ONLY =
   "The request was not passed on, because 'dynabus explorer' was started with --read-only.";
+const WITH_PASSWORD =
+  'The address of the request has a name and a password: leave them out, the secret is what counts.';
+
+/** The code of a request that never left this machine: the page does not ask again, and knows that nothing happened. */
+const NOT_SENT = 'NotSent';
 
 function refusal(code: string, message: string, retryable = false): object {
   return { error: { code, message, retryable } };
@@ -99,28 +118,48 @@ async function forward(
     headers,
     ...(body.length === 0 ? {} : { body }),
   };
+  let signed: Readonly<Record<string, string>>;
   try {
-    const limits = { timeoutMs: ANSWER_MS_MAX, bytesMax: ANSWER_BYTES_MAX };
-    const answer = await httpCall({ ...unsigned, headers: await sign(unsigned), ...limits });
-    const kept = ANSWER_HEADERS.flatMap((name): [string, string][] => {
-      const value = answer.header(name);
-      return value === undefined ? [] : [[name, value]];
-    });
-    const hasBody = answer.bytes.length > 0;
-    return new Response(hasBody ? new Uint8Array(answer.bytes) : null, {
-      status: answer.status,
-      headers: kept,
-    });
+    signed = await sign(unsigned);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return Response.json(
-      refusal(
-        'ServiceTimeout',
-        `No answer from ${address}, so that the request may have taken effect or not: ${reason}`,
-      ),
-      {
-        status: 504,
-      },
+    return notSent(
+      `the request cannot be signed: ${reasonOf(error)} Renew your AWS credentials and try again; if they are in variables, start 'dynabus explorer' again with new ones.`,
     );
   }
+  try {
+    return answerOf(
+      await httpCall({
+        ...unsigned,
+        headers: signed,
+        timeoutMs: ANSWER_MS_MAX,
+        bytesMax: ANSWER_BYTES_MAX,
+        // Who has hung up must not take a message that comes later.
+        signal: request.signal,
+      }),
+    );
+  } catch (error) {
+    if (isUnsent(error)) {
+      return notSent(
+        `${address} cannot be reached (${fieldOf(error, 'code')}). Check that the namespace runs, that you have a network, and that --to has the right address.`,
+      );
+    }
+    const message = `No answer from ${address}, so that the request may have taken effect or not: ${reasonOf(error)}`;
+    return Response.json(refusal('ServiceTimeout', message), { status: 504 });
+  }
+}
+
+function answerOf({ status, header, bytes }: HttpAnswer): Response {
+  const headers = ANSWER_HEADERS.flatMap((name): [string, string][] => {
+    const value = header(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers });
+}
+
+function notSent(why: string): Response {
+  return Response.json(refusal(NOT_SENT, `Nothing was sent, because ${why}`), { status: 503 });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { Json } from '../support/json-management.ts';
 import { NO_BROWSER } from './chromium.ts';
 import { startExplorer } from './fixture.ts';
+import { loseAnswer } from './page-steps.ts';
 
 /** How consumers go, and what one can do about it. */
 
@@ -54,6 +55,23 @@ test('a consumer whose target cannot be reached says why and until when it waits
   await card.getByRole('button', { name: 'Enable' }).click();
   await card.getByRole('button', { name: 'Disable' }).waitFor();
   assert.equal((await consumer())['enabled'], true);
+});
+
+test('a consumer is shown as it is after a change whose answer was lost', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, client, open } = await startExplorer(t);
+  await create('q', { kind: 'queue' });
+  const headers = { 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ target: NOBODY });
+  await client.request('PUT', 'q/consumers/worker', { headers, body });
+  const page = await open('#/entity/q?tab=consumers');
+  const card = cardOf(page, 'q');
+  await loseAnswer(page, /\/consumers\/worker/, 'PUT');
+  await card.getByRole('button', { name: 'Disable' }).click();
+  await page.getByRole('alert').getByText('The request may have taken effect.').waitFor();
+  await card.getByRole('button', { name: 'Enable' }).waitFor();
+  await card.getByText(/^disabled/).waitFor();
 });
 
 function cardOf(page: Page, path: string): Locator {

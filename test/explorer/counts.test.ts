@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { NO_BROWSER } from './chromium.ts';
 import { startExplorer } from './fixture.ts';
-import { rows } from './page-steps.ts';
+import { loseAnswer, rows } from './page-steps.ts';
 
 /** Counts that the page reads again by itself. The tests move the page's clock, and wait for nothing else. */
 
@@ -92,6 +92,25 @@ test('settings that somebody else has changed are read again, and can be saved t
   const saved = await client.request('GET', 'q', { headers: { Accept: 'application/json' } });
   const { lockDuration, maxDeliveryCount } = (await saved.json()) as Record<string, unknown>;
   assert.deepEqual([lockDuration, maxDeliveryCount], ['PT20S', 4]);
+});
+
+test('settings that may be saved, since the answer was lost, can be read again', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, open } = await startExplorer(t);
+  await create('q', { kind: 'queue' });
+  const page = await open('#/entity/q?tab=settings');
+  const duration = page.getByLabel('Lock duration');
+  await duration.waitFor();
+  await loseAnswer(page, /\/q$/, 'PUT');
+  await page.getByLabel('Maximum delivery count').fill('7');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('The request may have taken effect.').waitFor();
+  await page.getByRole('button', { name: 'Read the settings again' }).click();
+  await page.locator('input[name=maxDeliveryCount][value="7"]').waitFor();
+  await duration.fill('PT20S');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
 });
 
 test('the overview shows those with dead letters only, and sorts by what one clicks', {

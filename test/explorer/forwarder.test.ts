@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startCli } from '../local/cli.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
+import type { Json } from '../support/json-management.ts';
 import { startExplorer } from './fixture.ts';
 
 /** What `dynabus explorer` passes on, and for whom: whoever is behind it has the rights of who has started it. */
 
 const JSON_BODY = { 'Content-Type': 'application/json' };
+/** How long it takes, on a busy machine, until a receiver waits, and until its hang-up is seen. */
+const RECEIVING_MS = 1_000;
+/** A machine on which AWS credentials are nowhere. */
+const NO_CREDENTIALS = {
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_ACCESS_KEY_ID: undefined,
+  AWS_SECRET_ACCESS_KEY: undefined,
+  AWS_PROFILE: undefined,
+  AWS_CONFIG_FILE: '/nonexistent',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
+};
 
 async function startForwarder(
   t: Parameters<typeof startExplorer>[0],
@@ -14,10 +29,22 @@ async function startForwarder(
 ) {
   const { client, create } = await startExplorer(t);
   await create('orders', { kind: 'queue' });
-  const cli = startCli(t, {
-    command: 'explorer',
-    args: ['--quiet', '--to', client.connectionString(), ...args],
-  });
+  return { client, ...(await forwarderOf(t, client.connectionString(), { args })) };
+}
+
+/** Starts `dynabus explorer` for a namespace. */
+async function forwarderOf(
+  t: Parameters<typeof startExplorer>[0],
+  to: string,
+  {
+    args = [],
+    env = {},
+  }: {
+    readonly args?: readonly string[];
+    readonly env?: Readonly<Record<string, string | undefined>>;
+  } = {},
+) {
+  const cli = startCli(t, { command: 'explorer', args: ['--quiet', '--to', to, ...args], env });
   await cli.untilPrinted('#access=');
   const { hash, origin, port } = new URL(cli.output().trim());
   const secret = hash.replace('#access=', '');
@@ -29,7 +56,12 @@ async function startForwarder(
     ]);
     return { status: statuses[0], text };
   };
-  return { client, origin, port, secret, own, ask };
+  return { cli, origin, port, secret, own, ask };
+}
+
+/** The connection string of a namespace at a port of this machine. */
+function stringOf(port: number): string {
+  return `Endpoint=sb://localhost:${port};SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true;`;
 }
 
 test('row 29: nothing is passed on without the secret, from another page, or to another name', async (t) => {
@@ -105,19 +137,82 @@ test('row 29: a request that is too large is refused before it is read', async (
   assert.match(text, /MessageSizeExceeded/);
 });
 
-test('a namespace that does not answer is told with what to do', async (t) => {
-  const cli = startCli(t, {
-    command: 'explorer',
-    args: [
-      '--quiet',
-      '--to',
-      'Endpoint=sb://localhost:9;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true;',
-    ],
-  });
-  await cli.untilPrinted('#access=');
-  const { hash, origin } = new URL(cli.output().trim());
-  const headers = { Authorization: `Bearer ${hash.replace('#access=', '')}` };
-  const response = await fetch(`${origin}/$entities`, { headers });
+test('row 29: who does not have the secret does not learn which namespace is behind it', async (t) => {
+  const { client, origin, own } = await startForwarder(t);
+  const about = async (headers: Readonly<Record<string, string>>) => {
+    const response = await fetch(`${origin}/$explorer/about.json`, { headers });
+    assert.equal(response.status, 200);
+    return (await response.json()) as { readonly namespace?: string; readonly access: string };
+  };
+  for (const headers of [{}, { Authorization: 'Bearer x' }]) {
+    const { namespace, access } = await about(headers);
+    assert.deepEqual([namespace, access], [undefined, 'forwarded']);
+  }
+  const [, host] = /sb:\/\/([^/;]+)/.exec(client.connectionString()) ?? [];
+  assert.equal((await about(own)).namespace, host);
+});
+
+test('a namespace that gives no answer may have done what it was asked for', async (t) => {
+  const server = createServer((socket) => socket.on('data', () => socket.destroy()));
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const { origin, own } = await forwarderOf(t, stringOf(port));
+  const response = await fetch(`${origin}/q/messages/$purge`, { method: 'POST', headers: own });
   assert.equal(response.status, 504);
-  assert.match(await response.text(), /No answer from http:\/\/localhost:9/);
+  assert.match(
+    await response.text(),
+    /No answer from http:\/\/localhost:\d+, .*taken effect or not/,
+  );
+});
+
+test('where nothing listens nothing was sent, which is told at once with what to do', async (t) => {
+  const { origin, own } = await forwarderOf(t, stringOf(9));
+  const response = await fetch(`${origin}/q/messages/$purge`, { method: 'POST', headers: own });
+  assert.equal(response.status, 503);
+  const { error } = (await response.json()) as { readonly error: Json };
+  assert.equal(error['code'], 'NotSent', 'the page does not ask again and again');
+  assert.match(
+    String(error['message']),
+    /^Nothing was sent, .*http:\/\/localhost:9 .*ECONNREFUSED.* Check that the namespace runs/,
+  );
+});
+
+test('without AWS credentials nothing was sent, which is told with what to do', async (t) => {
+  const { origin, own } = await forwarderOf(t, 'http://127.0.0.1:9', {
+    args: ['--region', 'eu-west-1'],
+    env: NO_CREDENTIALS,
+  });
+  const response = await fetch(`${origin}/q/messages/$purge`, { method: 'POST', headers: own });
+  assert.equal(response.status, 503);
+  const { error } = (await response.json()) as { readonly error: Json };
+  assert.equal(error['code'], 'NotSent');
+  assert.match(
+    String(error['message']),
+    /^Nothing was sent, because the request cannot be signed: .* Renew your AWS credentials/,
+  );
+});
+
+test('a receiver that hangs up locks no message that comes later', async (t) => {
+  const { client, origin, own } = await startForwarder(t);
+  const path = `${origin}/orders/messages/head?timeout=20&maxMessages=1`;
+  const stop = new AbortController();
+  const receiving = fetch(path, { method: 'POST', headers: own, signal: stop.signal });
+  await delay(RECEIVING_MS);
+  stop.abort();
+  await assert.rejects(receiving, { name: 'AbortError' });
+  await delay(RECEIVING_MS);
+  await client.send('orders', 'for others');
+  assert.equal(await client.take('orders'), 'for others');
+});
+
+test('a request whose target is no path of this server is refused', async (t) => {
+  const { cli, own, ask } = await startForwarder(t);
+  for (const line of ['GET https://user:pw@x/orders', 'POST http://u@x/orders/messages']) {
+    const { status, text } = await ask(line, own);
+    assert.equal(status, 400, `${line}: ${text}`);
+    assert.match(text, /ArgumentError.*name and a password/);
+  }
+  assert.doesNotMatch(cli.errors(), /TypeError/);
 });

@@ -20,6 +20,41 @@ test('a link that names one entity and leads to another one opens none', {
   }
 });
 
+test('a link to what is no entity shows none, and asks for nothing of another one', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, send, open } = await startExplorer(t);
+  for (const name of ['undefined', 'q']) {
+    await create(name, { kind: 'queue' });
+    await send(name, [{ Body: 'precious' }]);
+  }
+  await create('news', { kind: 'topic' });
+  for (const path of ['$clock', '$entities', 'q/messages', 'q/consumers', 'news/subscriptions']) {
+    const asked: string[] = [];
+    const page = await open(`#/entity/${encodeURIComponent(path)}`, {
+      prepare: async (page) => {
+        page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      },
+    });
+    await page.getByRole('alert').getByText(`There is no entity '${path}'.`).waitFor();
+    assert.equal(await page.getByRole('navigation').getByRole('link').count(), 0, path);
+    assert.deepEqual(
+      asked.filter((one) => /undefined|^\/q\/messages./.test(one)),
+      [],
+      path,
+    );
+  }
+});
+
+test('a link shows the direction of its text as it is', { skip: NO_BROWSER }, async (t) => {
+  const { create, open } = await startExplorer(t);
+  await create('q', { kind: 'queue' });
+  const page = await open(`#/entity/${encodeURIComponent('q\u202eelif')}`);
+  await page.getByRole('heading', { name: 'All entities / q⟨U+202E⟩elif' }).waitFor();
+  await page.getByRole('alert').getByText('⟨U+202E⟩elif').waitFor();
+  assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /\u202e/);
+});
+
 test('a rule and an entity get no name that leads elsewhere', { skip: NO_BROWSER }, async (t) => {
   const { create, client, open } = await startExplorer(t);
   await create('t', { kind: 'topic' });

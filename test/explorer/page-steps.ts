@@ -39,13 +39,17 @@ export async function hold(page: Page, address: RegExp): Promise<{ readonly rele
   return { release };
 }
 
-/** Lets the next request whose address matches through, and loses its answer. */
-export async function loseAnswer(page: Page, address: RegExp): Promise<void> {
-  const lose = async (route: Route) => {
+/** Lets the next request whose address matches through, of any method or of one, and loses its answer. */
+export async function loseAnswer(page: Page, address: RegExp, method?: string): Promise<void> {
+  let isLost = false;
+  await page.route(address, async (route: Route) => {
+    if (isLost || (method !== undefined && route.request().method() !== method)) {
+      return await route.fallback();
+    }
+    isLost = true;
     await route.fetch();
     await route.abort();
-  };
-  await page.route(address, lose, { times: 1 });
+  });
 }
 
 /** The table's rows that have something in them. */

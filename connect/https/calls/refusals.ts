@@ -92,11 +92,18 @@ const BEFORE_SENT: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
 /** Certificates are checked before, too. */
 const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/;
 
+/** Whether nothing of a request was sent. `cause` = the error of its connection. */
+export function isUnsent(cause: unknown): boolean {
+  // Of a host with several addresses, each was tried.
+  if (cause instanceof AggregateError) return cause.errors.every(isUnsent);
+  const code = String(fieldOf(cause, 'code') ?? '');
+  return BEFORE_SENT.has(fieldOf(cause, 'syscall')) || CERTIFICATE.test(code);
+}
+
 /** The refusal where there was no answer. `cause` = the error of the connection. */
 export function failureOf(address: string, cause: unknown): BrokerError {
   const code = String(fieldOf(cause, 'code') ?? '');
-  const isUnsent = BEFORE_SENT.has(fieldOf(cause, 'syscall')) || CERTIFICATE.test(code);
-  if (isUnsent) return serviceBusy(`${address} cannot be reached (${code}).`, { cause });
+  if (isUnsent(cause)) return serviceBusy(`${address} cannot be reached (${code}).`, { cause });
   return notKnown(`No answer came from ${address} (${code}).`, { cause });
 }
 

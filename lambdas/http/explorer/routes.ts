@@ -9,7 +9,7 @@ export interface AboutExplorer {
   readonly access: 'sas' | 'iam' | 'forwarded';
   /** The key of the root rule, where it is public. */
   readonly publicKey?: string | undefined;
-  /** The host of the namespace, where it is not that of the page. */
+  /** The host of the namespace, where it is not that of the page; told only to who has the secret. */
   readonly namespace?: string;
   /** Whether the server refuses changes. */
   readonly isReadOnly?: boolean;
@@ -39,6 +39,8 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 /** The address of the page, on the host of its namespace. */
 export const EXPLORER_PATH = '/$explorer';
+/** Where the page reads about where it runs. */
+export const ABOUT_PATH = `${EXPLORER_PATH}/about.json`;
 
 /**
  * The routes of the web page, which are no part of the API, and so not in its table and document. Only the manage
@@ -47,9 +49,14 @@ export const EXPLORER_PATH = '/$explorer';
 export function explorerRoutes(about: AboutExplorer): Hono {
   const app = new Hono();
   app.get(EXPLORER_PATH, (c) => answer(c, 'index.html'));
-  app.get(`${EXPLORER_PATH}/about.json`, (c) => c.json(about, 200, { ...PAGE_HEADERS }));
+  app.get(ABOUT_PATH, (c) => answerAbout(c, about));
   app.get(`${EXPLORER_PATH}/:file`, (c) => answer(c, c.req.param('file')));
   return app;
+}
+
+/** Tells the page about where it runs. */
+export function answerAbout(c: Context, about: AboutExplorer): Response {
+  return c.json(about, 200, { ...PAGE_HEADERS });
 }
 
 async function answer(c: Context, name: string): Promise<Response> {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { HttpAnswer } from '../../../client/call.ts';
 import { type Call, Caller } from '../../../connect/https/calls/caller.ts';
+import { failureOf } from '../../../connect/https/calls/refusals.ts';
 import { SUCCESS, type Success } from '../../../connect/https/calls/success.ts';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
@@ -183,3 +184,12 @@ for (const path of ['own/../orders/messages', 'own/./orders/messages', '../messa
     assert.equal(requests, 0);
   });
 }
+
+test('a host of several addresses was sent nothing only if no connection was made', () => {
+  const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
+  const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET', syscall: 'read' });
+  const codeOf = (...errors: readonly Error[]) =>
+    failureOf('http://localhost:9', new AggregateError(errors)).code;
+  assert.equal(codeOf(refused, refused), 'ServiceBusy');
+  assert.equal(codeOf(refused, reset), 'ServiceTimeout');
+});

@@ -18,6 +18,8 @@ function answering(answers: Readonly<Record<string, object>>): Caller {
 }
 
 const RECEIVER = { kind: 'queue', requiresSession: false };
+const NO_ENTITY = /There is no entity 'q'\./;
+const NOTHING = new Uint8Array();
 const SENDER = { ...RECEIVER, requiresDuplicateDetection: true };
 
 test('who may listen and send knows whether an entity detects duplicates', async () => {
@@ -32,6 +34,34 @@ test('who may only listen does not know it, and may not send', async () => {
   const { json, right, canSend } = await getEntity(caller, 'q');
   assert.deepEqual([right, canSend], ['listen', false]);
   assert.equal(json['requiresDuplicateDetection'], undefined);
+});
+
+test('an entity is read at its path, in any case of letters', async () => {
+  const kind = 'subscription';
+  const caller = answering({ 'News/subscriptions/All': { kind, name: 'news/Subscriptions/all' } });
+  const { json, right } = await getEntity(caller, 'News/subscriptions/All');
+  assert.deepEqual([json.name, right], ['news/Subscriptions/all', 'manage']);
+});
+
+test('an answer that is not about an entity of this path shows none', async () => {
+  for (const answer of [
+    { now: '2026-01-01T00:00:00Z' },
+    { entities: [] },
+    [],
+    { kind: 'queue' },
+    { kind: 'queue', name: 'other' },
+    { kind: 'consumer', name: 'q' },
+    { name: 'q' },
+  ]) {
+    const about = JSON.stringify(answer);
+    await assert.rejects(getEntity(answering({ q: answer }), 'q'), NO_ENTITY, about);
+  }
+  const page: Caller = {
+    call: async () => ({ status: 200, header: () => undefined, text: '<html>', bytes: NOTHING }),
+  };
+  await assert.rejects(getEntity(page, '$explorer'), /There is no entity '\$explorer'\./);
+  const listening = answering({ 'q/messages/$receiver': { sessions: [] } });
+  await assert.rejects(getEntity(listening, 'q'), NO_ENTITY);
 });
 
 test('without any right, the refusal of the service is told', async () => {
