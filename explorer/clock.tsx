@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { useConnection } from './namespace/connection.ts';
 import { sentenceOf } from './ui/error-notice.tsx';
 import { useNow } from './ui/now.ts';
@@ -40,8 +40,23 @@ export function Clock() {
         await list.refreshIfShown();
       }
     });
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    // It covers what is below it, so it closes when somebody goes on there.
+    const close = (event: Event) => {
+      const { current } = details;
+      const isEscape = event instanceof KeyboardEvent && event.key === 'Escape';
+      const isElsewhere = event.type !== 'keydown' && !current?.contains(event.target as Node);
+      if (current !== null && (isEscape || isElsewhere)) current.open = false;
+    };
+    const events = ['pointerdown', 'focusin', 'keydown'] as const;
+    for (const name of events) addEventListener(name, close);
+    return () => {
+      for (const name of events) removeEventListener(name, close);
+    };
+  }, []);
   return (
-    <details class="clock">
+    <details class="clock" ref={details}>
       <summary>
         <Time at={now} />
       </summary>

@@ -29,3 +29,24 @@ test('after a move of the clock whose answer was lost, the page reads what time 
   assert.ok(Date.parse(shown ?? '') - before > 23 * HOUR_MS, shown ?? '');
   assert.equal(await rows(page).locator('td').nth(1).textContent(), '1');
 });
+
+test('the buttons of the clock, which cover the page, close when somebody goes on elsewhere, and at Escape', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { open } = await startExplorer(t);
+  const page = await open();
+  const clock = page.locator('.clock summary');
+  const button = page.getByRole('button', { name: '+1 h', exact: true });
+  for (const leave of [
+    () => page.getByRole('heading', { level: 1 }).click(),
+    () => page.keyboard.press('Escape'),
+    () => page.getByRole('searchbox').focus(),
+  ]) {
+    await clock.click();
+    await button.waitFor();
+    await page.getByText('Move the clock of this namespace ahead').click();
+    await button.focus();
+    await leave();
+    await button.waitFor({ state: 'hidden' });
+  }
+});
