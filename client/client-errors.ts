@@ -40,6 +40,16 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** An entity has more sessions than a listing keeps in memory. Its message is a sentence with what to do. */
+export class TooManySessionsError extends Error {
+  override readonly name = 'TooManySessionsError';
+
+  constructor(max: number) {
+    const count = max.toLocaleString('en');
+    super(`More than ${count} sessions have messages, and no more are listed: name a session.`);
+  }
+}
+
 /** Reads a refusal from an answer, in JSON or XML. */
 export function refusalOf({ status, header, text }: HttpAnswer): RefusalError {
   const inBody = fromJson(text) ?? fromXml(text) ?? {};

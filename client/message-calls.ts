@@ -1,5 +1,5 @@
 import type { Caller } from './call.ts';
-import { fieldOf } from './client-errors.ts';
+import { fieldOf, TooManySessionsError } from './client-errors.ts';
 import type { ClientPath } from './entity-path.ts';
 import { elementsOf, membersOf } from './json-text.ts';
 import { type ClientMessage, readMessage } from './message.ts';
@@ -15,6 +15,10 @@ export const PEEK_MAX = 250;
 export const RECEIVE_MAX = 1000;
 /** The most ids of sessions in one answer. */
 const SESSIONS_MAX = 1000;
+/** The most ids of sessions that a listing keeps in memory, so that none comes twice. */
+const SESSIONS_KNOWN_MAX = 200_000;
+/** How often sessions are listed at most, where each time some have begun. */
+const LISTINGS_MAX = 5;
 
 /** Sends messages, each given as JSON text, in one batch: all are stored or none. */
 export async function sendBatch(
@@ -145,16 +149,41 @@ export async function releaseSession(
   await client.call({ method: 'POST', path, query: { sessionId, sessionLock } });
 }
 
-/** The ids of the sessions that have active messages. Reads one page of 1,000 after the other. */
-export async function* listSessions(client: Caller, { text }: ClientPath): AsyncGenerator<string> {
-  for (let skip = 0; ; skip += SESSIONS_MAX) {
-    const query = { skip, top: SESSIONS_MAX };
-    const answer = await client.call({ method: 'GET', path: `${text}/sessions/$list`, query });
-    const ids = fieldOf(JSON.parse(answer.text), 'sessionIds');
-    if (!Array.isArray(ids) || ids.length === 0) return;
-    yield* ids.map(String);
-    if (ids.length < SESSIONS_MAX) return;
+/**
+ * The ids of the sessions that have active messages, each once; reads one page of 1,000 after the other. If a session
+ * ends between two pages, those after it move forward and one of them may be on no page, so that sessions of several
+ * pages are listed again, until nothing new comes. Throws TooManySessionsError, too.
+ */
+export async function* listSessions(client: Caller, path: ClientPath): AsyncGenerator<string> {
+  const known = new Set<string>();
+  for (let listing = 0; listing < LISTINGS_MAX; listing++) {
+    const before = known.size;
+    for (let skip = 0; ; skip += SESSIONS_MAX) {
+      const ids = await sessionsPage(client, path, skip);
+      for (const id of ids) {
+        if (known.has(id)) continue;
+        if (known.size >= SESSIONS_KNOWN_MAX) throw new TooManySessionsError(SESSIONS_KNOWN_MAX);
+        known.add(id);
+        yield id;
+      }
+      if (ids.length >= SESSIONS_MAX) continue;
+      // One page is one answer, which misses none.
+      if (skip === 0) return;
+      break;
+    }
+    if (known.size === before) return;
   }
+}
+
+async function sessionsPage(
+  client: Caller,
+  { text }: ClientPath,
+  skip: number,
+): Promise<readonly string[]> {
+  const query = { skip, top: SESSIONS_MAX };
+  const answer = await client.call({ method: 'GET', path: `${text}/sessions/$list`, query });
+  const ids = fieldOf(JSON.parse(answer.text), 'sessionIds');
+  return Array.isArray(ids) ? ids.map(String) : [];
 }
 
 /** The most sequence numbers of one call. */

@@ -23,8 +23,8 @@ const NEXT_IN_SENTENCE = /fromSequenceNumber=(\d+)/;
 
 /**
  * Reads all messages of an entity or a sub-queue without changing anything, page by page, in the order of their
- * numbers. Of an entity with sessions it reads the sessions that have active messages. Throws RefusalError and
- * UnreachableError.
+ * numbers. Of an entity with sessions it reads the sessions that have active messages, each once. Throws RefusalError,
+ * UnreachableError and TooManySessionsError.
  */
 export async function* readAll(
   client: Caller,

@@ -11,6 +11,7 @@ import {
   resubmit,
 } from '../../client/message-calls.ts';
 import { mayHaveTakenEffect } from '../api/effect.ts';
+import { counted } from '../ui/format.ts';
 import type { JobProgress } from './jobs.ts';
 
 /** Messages of one queue, and who changes them. */
@@ -128,11 +129,15 @@ async function resubmitSingly(
   }: { readonly done: number; readonly to: string | undefined; readonly progress: JobProgress },
 ): Promise<void> {
   progress.done(done);
+  let gone = 0;
   for (const message of messages) {
     if (progress.isStopped()) return;
     const { sequenceNumber } = message;
     const [first] = await peek(caller, path, { from: sequenceNumber, maxMessages: 1 });
-    if (first?.sequenceNumber !== sequenceNumber) continue;
+    if (first?.sequenceNumber !== sequenceNumber) {
+      gone++;
+      continue;
+    }
     try {
       const count = await resubmit(caller, path, { sequenceNumbers: [sequenceNumber], to });
       progress.done(count);
@@ -146,6 +151,12 @@ async function resubmitSingly(
       if (!isOfMessages(error)) throw error;
       progress.problem(nameOf(message), error.message);
     }
+  }
+  // Those that the first call has resubmitted are gone, too, and nobody knows which.
+  const others = gone - done;
+  if (others > 0) {
+    const why = others === 1 ? 'It is not there any more.' : 'They are not there any more.';
+    progress.problem(counted(others, 'message', 'messages'), why);
   }
 }
 

@@ -78,7 +78,8 @@ function offer(
       return;
     }
     const isStill = await isThere(message);
-    again.problem(`message ${message.sequenceNumber}`, isStill ? 'It was not removed.' : GONE);
+    const why = isStill ? 'It was not removed.' : isScheduled(message) ? UNSCHEDULED : GONE;
+    again.problem(`message ${message.sequenceNumber}`, why);
     if (!isStill) gone.push({ message, isUnclear: false });
   };
   const job = { title: 'Sent again', what: `to ${path.text}`, total: left.length };
@@ -93,9 +94,18 @@ function offer(
       again.offer(undefined);
       if (gone.length === 0) return;
       const count = counted(gone.length, 'message', 'messages');
-      offer(removing, again, `Send ${count} that a consumer may have taken`, gone);
+      const areScheduled = gone.every((one) => isScheduled(one.message));
+      const where = areScheduled ? 'may have become active' : 'a consumer may have taken';
+      offer(removing, again, `Send ${count} that ${where}`, gone);
     });
   progress.offer(offered);
 }
 
 const GONE = 'It is gone: this page has removed it, or a consumer has taken it.';
+/** A message gets a new number when it becomes active, so that nobody finds it by the one that it had. */
+const UNSCHEDULED =
+  'It is not scheduled any more: this page has cancelled it, or it has become active under another number.';
+
+function isScheduled({ system }: ClientMessage): boolean {
+  return system['State'] === 'Scheduled';
+}

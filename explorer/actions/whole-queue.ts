@@ -40,21 +40,22 @@ export async function resubmitAll(whole: WholeQueue, progress: JobProgress): Pro
     done += count;
     progress.done(count);
   }
-  await tellOfMore(whole, progress, 0n);
+  if (!progress.isStopped()) await tellOfMore(whole, progress, 0n);
 }
 
-/** An estimate may have been too low: says that there are more, from a number on. */
+/** Says from which number on there are more: some came since, or an estimate was too low. */
 async function tellOfMore(
-  { caller, path, isEstimate = false }: WholeQueue,
+  { caller, path }: WholeQueue,
   progress: JobProgress,
   from: bigint,
 ): Promise<void> {
-  if (!isEstimate || progress.isStopped()) return;
-  const more = await peek(caller, path, { from, maxMessages: 1 });
-  if (more.length > 0) progress.problem('further messages', MORE);
+  const [next] = await peek(caller, path, { from, maxMessages: 1 });
+  if (next === undefined) return;
+  progress.problem(
+    `messages from number ${next.sequenceNumber} on`,
+    'They are left: there are more than when this began. Begin once more for them.',
+  );
 }
-
-const MORE = 'Their number was an estimate, and there are more: begin once more for those.';
 
 /** Resubmits the dead letters that match. */
 export async function resubmitMatching(
@@ -66,15 +67,23 @@ export async function resubmitMatching(
   let scanned = 0;
   const skipped = (why: string) => progress.problem('a message', why);
   for await (const page of readAll(caller, path, { skipped })) {
-    const messages = page.slice(0, total - scanned).filter(matches);
+    const looked = page.slice(0, total - scanned);
+    const messages = looked.filter(matches);
     if (progress.isStopped()) return;
     await resubmitOf({ caller, path, messages, inSessions: false }, progress, to);
-    scanned += page.length;
-    if (scanned >= total) {
-      await tellOfMore(whole, progress, (page.at(-1)?.sequenceNumber ?? 0n) + 1n);
-      return;
-    }
+    scanned += looked.length;
+    if (scanned < total) continue;
+    const last = looked.at(-1)?.sequenceNumber;
+    if (!progress.isStopped())
+      await tellOfMore(whole, progress, last === undefined ? 0n : last + 1n);
+    return;
   }
+}
+
+/** A file with messages, and their numbers. */
+export interface Exported {
+  readonly file: Blob;
+  readonly numbers: ReadonlySet<bigint>;
 }
 
 /**
@@ -86,8 +95,9 @@ export async function exportQueue(
   path: ClientPath,
   progress: JobProgress,
   skip: (why: string) => void,
-): Promise<Blob | undefined> {
+): Promise<Exported | undefined> {
   const parts: Blob[] = [];
+  const numbers = new Set<bigint>();
   const skipped = (why: string) => {
     progress.problem('a message', why);
     skip(why);
@@ -96,7 +106,27 @@ export async function exportQueue(
     if (progress.isStopped()) return undefined;
     // The browser may keep a Blob on disk.
     parts.push(new Blob(page.map(({ text }) => `${text}\n`)));
+    for (const { sequenceNumber } of page) numbers.add(sequenceNumber);
     progress.done(page.length);
   }
-  return new Blob(parts, { type: 'application/x-ndjson' });
+  return { file: new Blob(parts, { type: 'application/x-ndjson' }), numbers };
+}
+
+/** Whether a queue has other messages than those with the known numbers. Looks through all, until it is stopped. */
+export async function hasOthers(
+  caller: Caller,
+  path: ClientPath,
+  known: ReadonlySet<bigint>,
+  progress: JobProgress,
+): Promise<boolean> {
+  let isSkipped = false;
+  const skipped = () => {
+    isSkipped = true;
+  };
+  for await (const page of readAll(caller, path, { skipped })) {
+    if (progress.isStopped()) return false;
+    if (page.some(({ sequenceNumber }) => !known.has(sequenceNumber))) return true;
+    progress.done(page.length);
+  }
+  return isSkipped;
 }

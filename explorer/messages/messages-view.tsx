@@ -28,8 +28,10 @@ export function MessagesView({
   const [selected, setSelected] = useState<ReadonlySet<bigint>>(new Set());
   const [opened, setOpened] = useState<bigint>();
   const { scan, state, reload } = useScan(name, tab, filter, from);
-  useEffect(() => setSelected(new Set()), [scan]);
+  // What is still there after work stays ticked, so that it can be tried again.
+  useEffect(() => setSelected(new Set()), [name, tab, filter, from]);
   const chosen = state.found.filter(({ sequenceNumber }) => selected.has(sequenceNumber));
+  const shownSelected = new Set(chosen.map(({ sequenceNumber }) => sequenceNumber));
   const more = useCallback(() => {
     // A filter reads much to show little, so that it goes on only when it is asked to.
     if (isEmptyFilter(filter) && !tab.isSparse) void scan.more();
@@ -69,7 +71,7 @@ export function MessagesView({
           <MessageTable
             tab={tab}
             messages={state.found}
-            selected={selected}
+            selected={shownSelected}
             opened={opened}
             onSelect={setSelected}
             onOpen={setOpened}
@@ -85,7 +87,7 @@ export function MessagesView({
       <ScanProgress
         scan={scan}
         state={state}
-        selected={selected.size}
+        selected={chosen.length}
         isInSessions={isInSessions}
       />
     </>

@@ -6,6 +6,10 @@ export const ONLY_ACTIVE_SESSIONS = 'Only sessions with active messages can be l
 
 const THE_END = 'This is the end of the queue.';
 
+/** A list goes through one session after the other, so its numbers begin again with each. */
+const FURTHER_SESSIONS =
+  'further ones may follow, of this session and of others, which a narrower filter finds.';
+
 /** How far the list is, and how it goes on. */
 export function ScanProgress({
   scan,
@@ -28,7 +32,8 @@ export function ScanProgress({
         {!isEmpty &&
           `${numberText(found.length)} of ${numberText(scanned)} messages shown${ticked}.`}
         {isAtEnd && !isEmpty && ` ${isInSessions ? ONLY_ACTIVE_SESSIONS : THE_END}`}
-        {isFull && ` The page keeps no more: go on from number ${(last ?? 0n) + 1n}.`}
+        {isFull &&
+          ` The page keeps no more: ${isInSessions ? FURTHER_SESSIONS : `go on from number ${(last ?? 0n) + 1n}.`}`}
         {skipped.length > 0 && ` ${skipped.join(' ')}`}
       </span>
       {isReading ? (

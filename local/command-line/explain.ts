@@ -1,5 +1,10 @@
 import { RefusedMessageError } from '../../client/batch-sender.ts';
-import { RefusalError, refusalText, UnreachableError } from '../../client/client-errors.ts';
+import {
+  RefusalError,
+  refusalText,
+  TooManySessionsError,
+  UnreachableError,
+} from '../../client/client-errors.ts';
 import { PathError } from '../../client/entity-path.ts';
 import { DirectOptionsError } from '../../connect/direct/read-direct-options.ts';
 import { EndpointError } from '../../connect/https/calls/endpoint.ts';
@@ -24,7 +29,9 @@ export function explain(error: unknown): Explanation {
     return { exitCode: EXIT.wrongInput, text };
   }
   if (error instanceof RefusalError) return { exitCode: EXIT.failed, text: shortRefusal(error) };
-  if (error instanceof UnreachableError) return { exitCode: EXIT.failed, text: error.message };
+  if (error instanceof UnreachableError || error instanceof TooManySessionsError) {
+    return { exitCode: EXIT.failed, text: error.message };
+  }
   if (
     error instanceof UsageError ||
     error instanceof ConfigError ||

@@ -10,6 +10,8 @@ const DRAWN_MAX = 100;
 const MESSAGES = 3_000;
 const BATCH = 500;
 const ENTITIES = 350;
+/** The messages that a list keeps. */
+const KEPT = 5_000;
 
 test('of a long queue, the page reads and draws as far as somebody scrolls', {
   skip: NO_BROWSER,
@@ -39,6 +41,26 @@ test('of a long queue, the page reads and draws as far as somebody scrolls', {
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByText('51 of 51 messages shown. This is the end of the queue.').waitFor();
   await page.getByText('body 2950').waitFor();
+});
+
+test('a full list of sessions names no number to go on from, because numbers begin again with each session', {
+  skip: NO_BROWSER,
+}, async (t) => {
+  const { create, send, open } = await startExplorer(t);
+  await create('s', { kind: 'queue', requiresSession: true });
+  const ofSession = (SessionId: string, count: number) =>
+    Array.from({ length: count }, () => ({ Body: SessionId, BrokerProperties: { SessionId } }));
+  await send('s', ofSession('z', 1));
+  for (let sent = 0; sent < KEPT; sent += BATCH) await send('s', ofSession('a', BATCH));
+  const page = await open('#/entity/s?tab=active');
+  await page.getByRole('button', { name: 'Search the whole queue' }).click();
+  const end = page.getByText(/The page keeps no more: further ones may follow, .* of others/);
+  await end.waitFor();
+  assert.doesNotMatch((await end.textContent()) ?? '', /number/);
+  await page.getByLabel('Text', { exact: true }).fill('z');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  await page.getByRole('button', { name: 'Search further' }).click();
+  await page.getByText('1 of 5,001 messages shown.').waitFor();
 });
 
 test('of many entities, those that are seen are drawn, and each is found by a part of its name', {

@@ -65,6 +65,20 @@ test('of messages that stay when they are resubmitted, each is named with the re
   assert.match(problems[0]?.why ?? '', /locked/);
 });
 
+test('of messages that are gone when they are resubmitted, their number is told, without those that went', async () => {
+  const queue = new ListedQueue(numbered(5));
+  const chosen = chosenOf(queue);
+  queue.messages = queue.messages.slice(2);
+  queue.keeps = (number) => number === 3n;
+  const { done: count, problems } = await done((progress) => resubmitOf(chosen, progress));
+  assert.equal(count, 2);
+  assert.deepEqual(
+    problems.map(({ of }) => of),
+    ['message 3', '2 messages'],
+  );
+  assert.equal(problems[1]?.why, 'They are not there any more.');
+});
+
 test('a message whose destination refuses it does not keep the others', async () => {
   const queue = new ListedQueue(numbered(3));
   queue.fail = ({ body = '' }) =>
@@ -173,6 +187,21 @@ test('if an estimate was too low, the result says that there are more', async ()
   assert.equal(nothingLeft.problemCount, 0);
 });
 
+test('dead letters that are left since others came before them are told from their number on', async () => {
+  const whole = { path: DEAD_LETTERS, total: 4 };
+  const more = [{ of: 'messages from number 5 on', why: LEFT }];
+  const inPage = new ListedQueue(numbered(6));
+  const matched = await done((progress) =>
+    resubmitMatching({ ...whole, caller: inPage }, () => true, progress),
+  );
+  assert.deepEqual([matched.done, matched.problems], [4, more]);
+  const all = new ListedQueue(numbered(6));
+  const resubmitted = await done((progress) => resubmitAll({ ...whole, caller: all }, progress));
+  assert.deepEqual([resubmitted.done, resubmitted.problems], [4, more]);
+});
+
+const LEFT = 'They are left: there are more than when this began. Begin once more for them.';
+
 test('dead letters that stay when all are resubmitted end the work with their number', async () => {
   const queue = new ListedQueue(numbered(10));
   queue.keeps = (number) => number > 7n;
@@ -199,7 +228,7 @@ test('an export has every message in a line', async () => {
   const queue = new ListedQueue(numbered(600));
   let file: Blob | undefined;
   await done(async (progress) => {
-    file = await exportQueue(queue, DEAD_LETTERS, progress, () => {});
+    file = (await exportQueue(queue, DEAD_LETTERS, progress, () => {}))?.file;
   });
   assert.equal(await file?.text(), queue.messages.map((text) => `${text}\n`).join(''));
 });
@@ -209,7 +238,7 @@ test('an export that is stopped makes no file', async () => {
   let file: Blob | undefined = new Blob([]);
   await done(async (progress, jobs) => {
     jobs.stop();
-    file = await exportQueue(queue, DEAD_LETTERS, progress, () => {});
+    file = (await exportQueue(queue, DEAD_LETTERS, progress, () => {}))?.file;
   });
   assert.equal(file, undefined);
 });

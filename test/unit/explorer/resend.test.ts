@@ -90,6 +90,21 @@ test('what was deleted before an error, or perhaps by the call that failed, can 
   assert.equal(jobs.current.value?.offer, undefined);
 });
 
+test('a scheduled message that is gone after a lost answer may be active under another number, and who sends it is told so', async () => {
+  const queue = new ListedQueue([messageText(1, undefined, { State: 'Scheduled' })]);
+  queue.fail = () => {
+    queue.messages = [messageText(2)];
+    queue.fail = () => undefined;
+    return lost();
+  };
+  const { jobs, again } = await deleteAll(queue, 'queue', { tabId: 'scheduled' });
+  await again();
+  assert.deepEqual(sends(queue), []);
+  const { problems, offer } = jobs.current.value ?? {};
+  assert.match(problems?.[0]?.why ?? '', /it has become active under another number/);
+  assert.equal(offer?.title, 'Send 1 message that may have become active');
+});
+
 test('after a lost answer the rest is sent, under the key of the first try', async () => {
   const queue = new ListedQueue([messageText(1), messageText(2), messageText(3)]);
   const { jobs, again } = await deleteAll(queue, 'queue');
