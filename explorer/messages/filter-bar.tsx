@@ -16,14 +16,13 @@ export interface FilterBarProps {
   readonly filter: MessageFilter;
   readonly from: bigint | undefined;
   readonly state: ScanState;
-  readonly onFilter: (filter: MessageFilter) => void;
-  readonly onFrom: (from: bigint | undefined) => void;
+  readonly onSearch: (filter: MessageFilter, from: bigint | undefined) => void;
   readonly onRefresh: () => void;
 }
 
 /** Where the list begins and what it shows. */
 export function FilterBar(props: FilterBarProps) {
-  const { filter, from, state, onFilter, onFrom, onRefresh } = props;
+  const { filter, from, state, onSearch, onRefresh } = props;
   const { times } = useObservable(pageSettings);
   /** A narrow page shows the fields only when somebody asks for them. */
   const [isUnfolded, setUnfolded] = useState(false);
@@ -33,14 +32,14 @@ export function FilterBar(props: FilterBarProps) {
     const fields = new FormData(form);
     const field = (name: string) => String(fields.get(name) ?? '').trim();
     const number = field('from');
-    onFrom(number === '' ? undefined : BigInt(number));
-    onFilter({
+    const asked = {
       reason,
       text: field('text'),
       property: field('property'),
       enqueuedFrom: readInstant(fields.get('enqueuedFrom'), times),
       enqueuedTo: readInstant(fields.get('enqueuedTo'), times),
-    });
+    };
+    onSearch(asked, number === '' ? undefined : BigInt(number));
   };
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();

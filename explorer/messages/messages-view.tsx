@@ -11,6 +11,16 @@ import { ONLY_ACTIVE_SESSIONS, ScanProgress } from './scan-progress.tsx';
 import type { MessageTab } from './tabs.ts';
 import { useScan } from './use-scan.ts';
 
+/** What is looked for. */
+interface Search {
+  readonly filter: MessageFilter;
+  readonly from: bigint | undefined;
+  /** A bar with another number is drawn anew, with empty fields. */
+  readonly bar: number;
+}
+
+const ALL: Search = { filter: NO_FILTER, from: undefined, bar: 0 };
+
 /** The messages of one tab of a queue or subscription, with those that are chosen. */
 export function MessagesView({
   entity,
@@ -23,8 +33,7 @@ export function MessagesView({
   readonly onChanged: () => void;
 }) {
   const { name } = entity;
-  const [filter, setFilter] = useState<MessageFilter>(NO_FILTER);
-  const [from, setFrom] = useState<bigint>();
+  const [{ filter, from, bar }, setSearch] = useState<Search>(ALL);
   const [selected, setSelected] = useState<ReadonlySet<bigint>>(new Set());
   const [opened, setOpened] = useState<bigint>();
   const { scan, state, reload } = useScan(name, tab, filter, from);
@@ -45,11 +54,11 @@ export function MessagesView({
   return (
     <>
       <FilterBar
+        key={bar}
         filter={filter}
         from={from}
         state={state}
-        onFilter={setFilter}
-        onFrom={setFrom}
+        onSearch={(filter, from) => setSearch({ filter, from, bar })}
         onRefresh={refresh}
       />
       <ActionBar subject={{ entity, tab, filter, chosen }} onChanged={refresh} />
@@ -63,9 +72,12 @@ export function MessagesView({
       >
         {state.isAtEnd && state.found.length === 0 ? (
           <Empty
-            tab={tab}
-            isFiltered={state.scanned > 0 && !isEmptyFilter(filter)}
-            isInSessions={isInSessions}
+            why={emptyText(entity, tab, state.scanned > 0 && !isEmptyFilter(filter), from)}
+            onShowAll={
+              isEmptyFilter(filter) && from === undefined
+                ? undefined
+                : () => setSearch({ ...ALL, bar: bar + 1 })
+            }
           />
         ) : (
           <MessageTable
@@ -94,16 +106,35 @@ export function MessagesView({
   );
 }
 
-/** Says why there is nothing, and what would be here. */
 function Empty({
-  tab,
-  isFiltered,
-  isInSessions,
+  why,
+  onShowAll,
 }: {
-  readonly tab: MessageTab;
-  readonly isFiltered: boolean;
-  readonly isInSessions: boolean;
+  readonly why: string;
+  /** Absent where all are shown. */
+  readonly onShowAll: (() => void) | undefined;
 }) {
-  if (isFiltered) return <p class="empty">No message matches the filter.</p>;
-  return <p class="empty">{isInSessions ? ONLY_ACTIVE_SESSIONS : tab.empty}</p>;
+  return (
+    <div class="empty">
+      <p>{why}</p>
+      {onShowAll !== undefined && (
+        <button type="button" onClick={onShowAll}>
+          Show all
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Says why there is nothing, and what would be here. `from` = the number with which the list begins. */
+function emptyText(
+  entity: ShownEntity,
+  tab: MessageTab,
+  isFiltered: boolean,
+  from: bigint | undefined,
+): string {
+  if (isFiltered) return 'No message matches the filter.';
+  if (from !== undefined) return `No message has the number ${from} or a higher one.`;
+  const isInSessions = entity.requiresSession && tab.subQueue === 'main';
+  return isInSessions ? ONLY_ACTIVE_SESSIONS : tab.empty;
 }

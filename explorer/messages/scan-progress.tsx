@@ -1,4 +1,4 @@
-import { numberText } from '../ui/format.ts';
+import { counted, numberText } from '../ui/format.ts';
 import type { MessageScan, ScanState } from './scan.ts';
 
 /** Why messages may be missing in the lists of an entity with sessions. */
@@ -25,12 +25,12 @@ export function ScanProgress({
   const { found, scanned, isReading, isAtEnd, isFull, skipped } = state;
   const isEmpty = isAtEnd && scanned === 0;
   const ticked = selected > 0 ? `, ${numberText(selected)} selected` : '';
+  const looked = found.length < scanned ? ` of ${numberText(scanned)} that were looked at` : '';
   const last = found.at(-1)?.sequenceNumber;
   return (
     <footer class="progress" aria-live="polite">
       <span>
-        {!isEmpty &&
-          `${numberText(found.length)} of ${numberText(scanned)} messages shown${ticked}.`}
+        {!isEmpty && `${counted(found.length, 'message', 'messages')} shown${looked}${ticked}.`}
         {isAtEnd && !isEmpty && ` ${isInSessions ? ONLY_ACTIVE_SESSIONS : THE_END}`}
         {isFull &&
           ` The page keeps no more: ${isInSessions ? FURTHER_SESSIONS : `go on from number ${(last ?? 0n) + 1n}.`}`}

@@ -27,14 +27,16 @@ test('dead letters of one reason are found and resubmitted', { skip: NO_BROWSER 
   await deadLetter('q', [{ Body: 'c' }], 'Timeout');
   const page = await open(DEAD_LETTERS);
   await page.getByRole('button', { name: 'Declined 2' }).click();
-  await page.getByText('2 of 3 messages shown. This is the end of the queue.').waitFor();
+  await page
+    .getByText('2 messages shown of 3 that were looked at. This is the end of the queue.')
+    .waitFor();
   await act(page, 'Resubmit filtered', 'Resubmit');
   await done(page, 'Resubmitted 2 from q/$deadletterqueue.');
   assert.deepEqual(await bodies('q'), ['a', 'b']);
   assert.deepEqual(await bodies('q/$deadletterqueue'), ['c']);
   await page.getByText('No message matches the filter.').waitFor();
   await page.getByRole('button', { name: 'Declined 0', pressed: true }).click();
-  await page.getByText('1 of 1 messages shown. This is the end of the queue.').waitFor();
+  await page.getByText('1 message shown. This is the end of the queue.').waitFor();
 });
 
 test('messages of an entity that was created anew are not taken for those of before', {

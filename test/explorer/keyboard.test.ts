@@ -133,11 +133,13 @@ test('instants are written and read in local time, or in UTC, as somebody has ch
     await page.getByRole('button', { name: 'Search', exact: true }).click();
   };
   await search('Enqueued after');
-  await page.getByText('1 of 1 messages shown.').waitFor();
+  await page.getByText('1 message shown.').waitFor();
   await page.getByRole('button', { name: 'Times: local' }).click();
   await page.getByRole('cell', { name: / UTC$/ }).waitFor();
   await search('Enqueued after, UTC');
   await page.getByText('No message matches the filter.').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByText('1 message shown.').waitFor();
 
   await page.reload();
   await page.getByRole('button', { name: 'Times: UTC' }).waitFor();
