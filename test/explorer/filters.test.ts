@@ -79,7 +79,7 @@ test('a search asks before it looks through a long queue, and can be stopped', {
 });
 
 async function requireNumbers(page: Page, expected: readonly number[], what: string) {
-  await page.getByText(new RegExp(`^${expected.length} of \\d`)).waitFor();
+  await page.getByText(new RegExp(`^${expected.length} messages? shown`)).waitFor();
   await page.getByRole('button', { name: String(expected[0]), exact: true }).waitFor();
   const numbers = await rows(page).locator('th').allTextContents();
   assert.deepEqual(numbers, expected.map(String), what);
