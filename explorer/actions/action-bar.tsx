@@ -95,11 +95,10 @@ function mayDo({ right, canSend }: ShownEntity, needs: Right): boolean {
 }
 
 /** What somebody does first, where it is not done. */
-const FIRST: Readonly<Record<Action['needs'], string>> = {
+const FIRST: Readonly<Partial<Record<Action['needs'], string>>> = {
   selection: 'Tick messages first.',
   one: 'Tick one message first.',
   filter: 'Search with a filter first.',
-  nothing: '',
 };
 
 function isPossible(needs: Action['needs'], chosen: number, isUnfiltered: boolean): boolean {

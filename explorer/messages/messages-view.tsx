@@ -72,7 +72,12 @@ export function MessagesView({
       >
         {state.isAtEnd && state.found.length === 0 ? (
           <Empty
-            why={emptyText(entity, tab, state.scanned > 0 && !isEmptyFilter(filter), from)}
+            why={emptyText({
+              tab,
+              isFiltered: state.scanned > 0 && !isEmptyFilter(filter),
+              isInSessions,
+              from,
+            })}
             onShowAll={
               isEmptyFilter(filter) && from === undefined
                 ? undefined
@@ -126,15 +131,20 @@ function Empty({
   );
 }
 
-/** Says why there is nothing, and what would be here. `from` = the number with which the list begins. */
-function emptyText(
-  entity: ShownEntity,
-  tab: MessageTab,
-  isFiltered: boolean,
-  from: bigint | undefined,
-): string {
+/** Says why there is nothing, and what would be here. */
+function emptyText({
+  tab,
+  isFiltered,
+  isInSessions,
+  from,
+}: {
+  readonly tab: MessageTab;
+  readonly isFiltered: boolean;
+  readonly isInSessions: boolean;
+  /** The number with which the list begins. */
+  readonly from: bigint | undefined;
+}): string {
   if (isFiltered) return 'No message matches the filter.';
   if (from !== undefined) return `No message has the number ${from} or a higher one.`;
-  const isInSessions = entity.requiresSession && tab.subQueue === 'main';
   return isInSessions ? ONLY_ACTIVE_SESSIONS : tab.empty;
 }
