@@ -10,6 +10,8 @@ import { startExplorer } from './fixture.ts';
 /** What `dynabus explorer` passes on, and for whom: whoever is behind it has the rights of who has started it. */
 
 const JSON_BODY = { 'Content-Type': 'application/json' };
+/** Far below the time after which a request is given up anyway. */
+const PATIENCE_MS = 20_000;
 /** A machine on which AWS credentials are nowhere. */
 const NO_CREDENTIALS = {
   AWS_EC2_METADATA_DISABLED: 'true',
@@ -206,7 +208,7 @@ test('a receiver that hangs up ends its request to the namespace, so that it loc
   });
   const [socket] = await connected;
   await once(socket, 'data');
-  const ended = once(socket, 'close');
+  const ended = once(socket, 'close', { signal: AbortSignal.timeout(PATIENCE_MS) });
   stop.abort();
   await assert.rejects(receiving, { name: 'AbortError' });
   await ended;
