@@ -48,6 +48,8 @@ export function composeManagement(
     consumers: new DynamoConsumerStore(entities, states),
     counts: new DynamoCounts({
       table: context.table,
+      documents,
+      namespace,
       entities,
       clock,
       usedAt: (entity) => activity.usedAt(entity),

@@ -95,6 +95,7 @@ function topicElements(topic: TopicDescription, report: EntityReport): Elements 
     boolean('SupportOrdering', topic.supportOrdering),
     countDetails(report.messages),
     element('SubscriptionCount', String(report.subscriptions)),
+    ...filterCounts(report),
     duration('AutoDeleteOnIdle', topic.autoDeleteOnIdleMs),
     boolean('EnablePartitioning', topic.enablePartitioning),
     boolean('IsExpress', topic.enableExpress),
@@ -102,6 +103,14 @@ function topicElements(topic: TopicDescription, report: EntityReport): Elements 
     boolean('EnableSubscriptionPartitioning', topic.enableSubscriptionPartitioning),
     boolean('EnableExpress', topic.enableExpress),
     element('MaxMessageSizeInKilobytes', String(topic.maxMessageSizeInKilobytes)),
+  ];
+}
+
+function filterCounts({ filters }: EntityReport): Elements {
+  if (filters === undefined) return [];
+  return [
+    element('SqlFilterCount', String(filters.sql)),
+    element('CorrelationFilterCount', String(filters.correlation)),
   ];
 }
 

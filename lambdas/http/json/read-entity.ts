@@ -36,7 +36,7 @@ export const READ_ONLY: Readonly<Record<EntityKind, readonly string[]>> = (() =>
   ];
   return {
     queue: common,
-    topic: [...common, 'subscriptionCount'],
+    topic: [...common, 'subscriptionCount', 'sqlFilterCount', 'correlationFilterCount'],
     subscription: [...common, 'topicName', 'subscriptionName'],
   };
 })();

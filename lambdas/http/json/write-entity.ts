@@ -26,6 +26,10 @@ export function entityJson(
     ...settings(entity, addressOf),
     ...counts(report.messages),
     ...(kind === 'topic' && { subscriptionCount: report.subscriptions }),
+    ...(report.filters && {
+      sqlFilterCount: report.filters.sql,
+      correlationFilterCount: report.filters.correlation,
+    }),
     ...times(report),
   };
 }

@@ -17,9 +17,16 @@ export function answerTo(dependencies: ManageDependencies, request: Request): Ma
   return new Answer(request.url, dependencies.namespace);
 }
 
-/** An entity with its runtime counts. Costs what the counts cost. */
-export async function reportOf(management: Management, entity: Entity): Promise<EntityReport> {
-  const [only] = await management.report([entity]);
+/**
+ * An entity with its runtime counts. Costs what the counts cost.
+ * @param filters whether to count those of a topic, too
+ */
+export async function reportOf(
+  management: Management,
+  entity: Entity,
+  filters = false,
+): Promise<EntityReport> {
+  const [only] = await management.report([entity], filters);
   assert(only !== undefined, 'every entity has a report');
   return only;
 }

@@ -50,3 +50,12 @@ export function withDocument<Read>(
 ): Promise<Read> {
   return withBody(dependencies, request, DOCUMENT_LIMIT, read);
 }
+
+/** The first API version whose topics have the counts of their filters (semantics G29). */
+const FILTER_COUNTS_VERSION = '2024-05';
+
+/** Whether the client knows the counts of a topic's filters: other clients do not pay for them. */
+export function wantsFilterCounts({ url }: Request): boolean {
+  const version = new URL(url).searchParams.get('api-version');
+  return version !== null && version >= FILTER_COUNTS_VERSION;
+}

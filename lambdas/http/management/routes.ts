@@ -11,7 +11,7 @@ import { answerTo, type ManageDependencies, notAnEntity, reportOf } from './depe
 import { listEverything } from './everything.ts';
 import { parseManagePath } from './path.ts';
 import { putResource } from './put.ts';
-import { readIfMatch, readPageRange } from './request.ts';
+import { readIfMatch, readPageRange, wantsFilterCounts } from './request.ts';
 import { authorizeFor } from './rights.ts';
 
 /**
@@ -75,7 +75,8 @@ async function getEntity(
 ): Promise<Response> {
   const { management } = dependencies;
   await authorizeFor('getEntity', dependencies, request, parseEntityPath(path));
-  const report = await reportOf(management, await management.get(path));
+  const entity = await management.get(path);
+  const report = await reportOf(management, entity, wantsFilterCounts(request));
   return answerTo(dependencies, request).entity(report);
 }
 
@@ -180,7 +181,7 @@ async function listEntities(
   await authorizeFor(operation, dependencies, request, within);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await management.list({ ...of, ...range });
-  const reports = await management.report(items);
+  const reports = await management.report(items, wantsFilterCounts(request));
   return answerTo(dependencies, request).entities(reports, {
     title,
     range,

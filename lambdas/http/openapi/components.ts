@@ -202,7 +202,7 @@ export const PARAMETERS = {
     'api-version',
     text,
     '2021-05',
-    'Any version, or none. Up to 2016-07, the answer to a PUT in ATOM repeats the SizeInBytes that it was sent.',
+    'Any version, or none. From 2024-05 on, a GET tells how many filters the rules of a topic have. Up to 2016-07, the answer to a PUT in ATOM repeats the SizeInBytes that it was sent.',
   ),
 } as const satisfies Readonly<Record<string, Fragment>>;
 /** The name of a parameter in `PARAMETERS`. */

@@ -174,14 +174,20 @@ function ruleRequest(name: Schema, description: string): Schema {
   };
 }
 
+const FILTER_COUNT = { ...count, description: 'Absent before the version 2024-05.' };
 const READ: Readonly<Record<string, Schema>> = {
   countsAreEstimates: { type: 'boolean' },
   accessedAt: { ...text, description: 'Absent before the first use.' },
   createdAt: text,
   modifiedAt: text,
+  sqlFilterCount: FILTER_COUNT,
+  correlationFilterCount: FILTER_COUNT,
   topicName: text,
   subscriptionName: text,
 };
+
+/** What an answer may lack of what only answers have. */
+const SOMETIMES_READ = ['accessedAt', 'sqlFilterCount', 'correlationFilterCount'];
 
 function answer(kind: EntityKind): Schema {
   const readOnly = READ_ONLY[kind].map((name) => [name, READ[name] ?? count]);
@@ -197,7 +203,7 @@ function answer(kind: EntityKind): Schema {
       'kind',
       'name',
       'status',
-      ...READ_ONLY[kind].filter((name) => name !== 'accessedAt'),
+      ...READ_ONLY[kind].filter((name) => !SOMETIMES_READ.includes(name)),
     ],
   };
 }

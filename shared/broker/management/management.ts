@@ -160,9 +160,9 @@ export class Management {
     return readEverything(reads, key, Math.min(top, LIMITS.everythingPage));
   }
 
-  /** The runtime counts of entities, in the order given. */
-  async report(entities: readonly Entity[]): Promise<readonly EntityReport[]> {
-    const counts = await this.#dependencies.counts.of(entities);
+  /** The runtime counts of entities, in the order given. `filters` = whether to count those of topics, too. */
+  async report(entities: readonly Entity[], filters = false): Promise<readonly EntityReport[]> {
+    const counts = await this.#dependencies.counts.of(entities, filters);
     return entities.map((entity, i) => ({ entity, ...(counts[i] ?? NONE) }));
   }
 

@@ -73,8 +73,8 @@ export interface NewSubscription {
 
 /** Counts for runtime properties. All may be a little late (semantics N23). */
 export interface EntityCounts {
-  /** The counts of each of the entities, in the order given. */
-  of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]>;
+  /** The counts of each of the entities, in the order given. `filters` = whether to count those of topics, too. */
+  of(entities: readonly Entity[], filters?: boolean): Promise<readonly RuntimeCounts[]>;
 }
 
 /** The runtime counts of an entity. */
@@ -82,8 +82,17 @@ export interface RuntimeCounts {
   readonly messages: MessageCounts;
   /** 0 for all but topics. */
   readonly subscriptions: number;
+  /** Of a topic, if it was asked for and the topics of the report do not have too many rules (semantics G29). */
+  readonly filters?: FilterCounts | undefined;
   /** A queue in which it is certain that nothing was ever stored, so that nothing was read to count. */
   readonly isUnused?: true;
+}
+
+/** The numbers of filters in the rules of all subscriptions of a topic. */
+export interface FilterCounts {
+  /** True and False filters are among them. */
+  readonly sql: number;
+  readonly correlation: number;
 }
 
 /** What quotas limit. Partitioned queues and topics count twice; true and false filters count nowhere. */

@@ -1,4 +1,9 @@
-import type { EntityCounts, MessageCounts, RuntimeCounts } from '../../broker/ports/management.ts';
+import type {
+  EntityCounts,
+  FilterCounts,
+  MessageCounts,
+  RuntimeCounts,
+} from '../../broker/ports/management.ts';
 import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
@@ -9,10 +14,12 @@ import { SUB_QUEUES, type SubQueue } from '../../domain/entities/entity-path.ts'
 import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { Limiter } from '../../domain/turns/limiter.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
+import type { DocumentTable } from '../dynamodb/document-table.ts';
 import { type Item, type ItemKey, keyOfItem, type Table } from '../dynamodb/table.ts';
 import { headerKey, sessionOf } from '../schema/message-keys.ts';
 import { readSessions } from '../sessions/list.ts';
 import { type CountBound, CountBudget, sharedBound } from './count-bound.ts';
+import { FilterCounter } from './count-filters.ts';
 import { add, countLog, NOTHING, type Tally } from './count-log.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import { bytesLeftIn } from './exact-size.ts';
@@ -21,6 +28,9 @@ import { bytesLeftIn } from './exact-size.ts';
 export interface CountsDependencies {
   /** The messages table. */
   readonly table: Table;
+  /** The entities table. */
+  readonly documents: DocumentTable;
+  readonly namespace: string;
   readonly entities: DynamoEntityStore;
   readonly clock: Clock;
   /** The last use of an entity that this process saw, epoch ms. */
@@ -50,11 +60,14 @@ export class DynamoCounts implements EntityCounts {
     this.#dependencies = dependencies;
   }
 
-  async of(entities: readonly Entity[]): Promise<readonly RuntimeCounts[]> {
+  async of(entities: readonly Entity[], filters = false): Promise<readonly RuntimeCounts[]> {
+    const { documents, namespace } = this.#dependencies;
     const topics = entities.filter(({ description }) => description.kind === 'topic').length;
     const sized = Math.max(1, Math.floor(SIZED_MAX / Math.max(1, topics)));
     const headers = await this.#headersOf(entities);
-    const share = { sized, budget: new CountBudget(), headers };
+    const budget = new CountBudget();
+    const counter = filters ? new FilterCounter(documents, namespace) : undefined;
+    const share = { sized, budget, headers, counter };
     const counts = new Map<Entity, RuntimeCounts>();
     await inParallel(entities, WIDTH, async (entity) => {
       counts.set(entity, await this.#of(entity, share));
@@ -72,6 +85,7 @@ export class DynamoCounts implements EntityCounts {
     return {
       messages: { ...messages, size: messages.size + below.bytes, isEstimate },
       subscriptions: below.count,
+      ...(below.filters && { filters: below.filters }),
       ...(use.isEmpty && entity.description.kind === 'queue' ? { isUnused: true } : {}),
     };
   }
@@ -166,15 +180,15 @@ export class DynamoCounts implements EntityCounts {
   async #subscriptionsOf(
     topic: Entity,
     { isEmpty }: Use,
-    { sized, budget }: Share,
+    { sized, budget, counter }: Share,
   ): Promise<Subscriptions> {
     if (topic.description.kind !== 'topic') return { count: 0, bytes: 0, isEstimate: false };
-    let count = 0;
-    const filled: Entity[] = [];
-    for await (const subscription of this.#dependencies.entities.subscriptionsOf(topic)) {
-      count++;
-      if (!isEmpty || requiresSession(subscription)) filled.push(subscription);
+    const subscriptions: Entity[] = [];
+    for await (const one of this.#dependencies.entities.subscriptionsOf(topic)) {
+      subscriptions.push(one);
     }
+    const filled = subscriptions.filter((one) => !isEmpty || requiresSession(one));
+    const filters = await counter?.of(topic, subscriptions);
     const apart = Math.max(1, filled.length / sized);
     const chosen = filled.filter((_, i) => Math.floor(i % apart) === 0);
     const bound = sharedBound(chosen.length * partitionNumbers(topic).length, budget);
@@ -187,7 +201,8 @@ export class DynamoCounts implements EntityCounts {
     });
     const share = filled.length / Math.max(1, chosen.length);
     const isEstimate = tally.isEstimate || chosen.length < filled.length;
-    return { count, bytes: Math.round(tally.bytes * share), isEstimate };
+    const bytes = Math.round(tally.bytes * share);
+    return { count: subscriptions.length, bytes, isEstimate, filters };
   }
 }
 
@@ -198,6 +213,8 @@ interface Share {
   readonly budget: CountBudget;
   /** By partition key. */
   readonly headers: ReadonlyMap<string, Item>;
+  /** Absent = filters are not asked for. */
+  readonly counter: FilterCounter | undefined;
 }
 
 /** What the headers of an entity tell of its use. */
@@ -212,6 +229,7 @@ interface Subscriptions {
   readonly count: number;
   readonly bytes: number;
   readonly isEstimate: boolean;
+  readonly filters?: FilterCounts | undefined;
 }
 
 /** The rules for a block, of its session if it has one. */
