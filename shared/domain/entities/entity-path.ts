@@ -24,9 +24,10 @@ export interface EntityPath {
 const DEAD_LETTER = /\/\$deadletterqueue$/i;
 const TRANSFER_DEAD_LETTER = /\/\$transfer\/\$deadletterqueue$/i;
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/i;
-/** Letters, digits, `.`, `-`, `_`, `/`; the first and last character is a letter or digit (semantics N4). */
-const QUEUE_OR_TOPIC_NAME = /^[a-z0-9](?:[a-z0-9._/-]*[a-z0-9])?$/i;
-const CHILD_NAME = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
+/** Letters, digits, `.`, `-`, `_`, `/`. It begins with a letter, digit or `_`, ends with one or `-` (semantics N4). */
+const QUEUE_OR_TOPIC_NAME = /^[a-z0-9_](?:[a-z0-9._/-]*[a-z0-9_-])?$/i;
+/** Begins and ends with a letter, digit or `_` (semantics N5). */
+const CHILD_NAME = /^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?$/i;
 
 /** Parses the percent-decoded entity path of a URL. Throws ArgumentError for an invalid name. */
 export function parseEntityPath(path: string): EntityPath {
@@ -79,7 +80,7 @@ export function requireEntityName(name: string): void {
   if (!QUEUE_OR_TOPIC_NAME.test(name) || name.includes('//')) {
     throw badName(
       name,
-      'is not valid: the entity segment can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter or number',
+      'is not valid: the entity segment can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), must begin with a letter, number or underscore, and must end with one of these or a hyphen',
     );
   }
 }
@@ -96,7 +97,7 @@ export function requireChildName(name: string): void {
   if (!CHILD_NAME.test(name)) {
     throw badName(
       name,
-      'is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter or number',
+      'is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter, number or underscore',
     );
   }
 }

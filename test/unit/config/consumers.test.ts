@@ -113,7 +113,7 @@ test('each fault of a consumer has its path', () => {
   );
   assert.deepEqual(short({ c: {}, '-d': { target: 'https://localhost' } }), [
     `${PLACE}.c: The target is missing: add it.`,
-    `${PLACE}["-d"]: The name '-d' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter or number.`,
+    `${PLACE}["-d"]: The name '-d' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter, number or underscore.`,
     `${PLACE}["-d"].target: The target begins with 'https:': an address must begin with 'http://'.`,
   ]);
   assert.deepEqual(short({ c: TARGET, C: TARGET }), [

@@ -96,9 +96,9 @@ const CASES: Readonly<Record<string, readonly [() => readonly string[], ...strin
   ],
   'names that nobody may have': [
     () => inShort({ queues: ['a b', 'health'], topics: [{ name: 't', subscriptions: ['a/b'] }] }),
-    "queues[0]: The name 'a b' is not valid: the entity segment can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter or number.",
+    "queues[0]: The name 'a b' is not valid: the entity segment can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), must begin with a letter, number or underscore, and must end with one of these or a hyphen.",
     "queues[1]: The name 'health' is not valid: it is an address of the service itself.",
-    "topics[0].subscriptions[0]: The name 'a/b' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter or number.",
+    "topics[0].subscriptions[0]: The name 'a/b' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_), and must begin and end with a letter, number or underscore.",
   ],
   'names that occur twice': [
     () =>
