@@ -1,6 +1,7 @@
 import type { SessionHandle, SessionLock } from '../../shared/broker/broker.ts';
 import { sessionLockLost } from '../../shared/domain/blocks/session.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { WorkUnderWay } from './work-under-way.ts';
 
 /** A session that a link of this connection holds. */
 export interface HeldSession {
@@ -15,6 +16,8 @@ export interface HeldSession {
  * by its id, or by the link that holds it.
  */
 export class HeldSessions {
+  /** The releases of sessions that links have left. */
+  readonly releases = new WorkUnderWay();
   readonly #held = new Map<string, HeldSession>();
   /** The same by link name. */
   readonly #byLink = new Map<string, HeldSession>();

@@ -35,6 +35,7 @@ import type { HeldSession } from './held-sessions.ts';
 import { Settler } from './settler.ts';
 
 const SESSION_FILTER = 'com.microsoft:session-filter';
+const NON_EXCLUSIVE_FILTER = 'com.microsoft:non-exclusive-session-filter';
 const TIMEOUT = 'com.microsoft:timeout';
 /** The position of filters in a source (part 3.5.3 of the standard). */
 const FILTERS = 7;
@@ -85,11 +86,20 @@ function openWithoutSession(context: ClientContext, link: OutgoingLink, node: En
   deliverer.start();
 }
 
-/** Returns the session filter of a link: a session id, or null for the next available session. */
-function sessionFilter({ attach: { source } }: OutgoingLink): AmqpValue | undefined {
+/**
+ * Returns the session filter of a link: a session id, or null for the next available session. Throws
+ * InvalidOperation, in the vendor's words, for the filter of a session that may be shared: by them the .NET client
+ * knows that it is not offered (semantics W13).
+ */
+function sessionFilter({ attach: { source }, name }: OutgoingLink): AmqpValue | undefined {
   const filters = fieldsOf(
     source?.type === 'described' ? listOf(source.value)[FILTERS] : undefined,
   );
+  if (filters.has(NON_EXCLUSIVE_FILTER)) {
+    throw invalidOperation(
+      `The link '${name}' contains invalid filter type. System only support Jms or Apache selector filter type.`,
+    );
+  }
   return filters.get(SESSION_FILTER);
 }
 
@@ -124,6 +134,8 @@ async function openSession(
   link.onEnd(() => void endTurns.next().then(endWait));
   const stopListening = shutdown.onBegin(endWait);
   const timeoutMs = numberOf(fieldsOf(link.attach.properties).get(TIMEOUT));
+  // Some clients leave a session and accept it again without waiting for the answer to the first (semantics W14).
+  await sessions.releases.whenIdle(node.path);
   const slot = workSlots.slot();
   const accepting = dependencies.broker.acceptSession(node.path, {
     sessionId,
@@ -163,7 +175,9 @@ async function openSession(
     stopWatch();
     deliverer.stop();
     sessions.remove(node.path, held);
-    return releaseSession(context, node, held.lock);
+    const release = releaseSession(context, node, held.lock);
+    sessions.releases.add(node.path, release);
+    return release;
   });
   link.accept(sessionAcceptance(context, link, filter, lock));
   deliverer.start();

@@ -1,5 +1,6 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { WorkUnderWay } from './work-under-way.ts';
 
 const { settlementsAtOnce: CONCURRENT_MAX } = BUDGETS.connection;
 
@@ -15,19 +16,14 @@ interface QueuedWork {
  * (semantics W26).
  */
 export class Settlements {
-  readonly #underWay = new Map<string, Set<Promise<void>>>();
+  readonly #underWay = new WorkUnderWay();
   /** How many deliveries are being settled. */
   #running = 0;
   readonly #waiting = new Set<QueuedWork>();
 
   /** Adds a settlement under way for an entity. */
-  add({ key }: EntityPath, settlement: Promise<void>): void {
-    const ofEntity = this.#underWay.get(key) ?? new Set();
-    this.#underWay.set(key, ofEntity.add(settlement));
-    void settlement.then(() => {
-      ofEntity.delete(settlement);
-      if (ofEntity.size === 0) this.#underWay.delete(key);
-    });
+  add(path: EntityPath, settlement: Promise<void>): void {
+    this.#underWay.add(path, settlement);
   }
 
   /** Runs the settlement of `deliveries` deliveries as soon as fewer than the maximum are being settled. */
@@ -54,7 +50,7 @@ export class Settlements {
   }
 
   /** Resolves once all settlements of an entity that are under way now are done. */
-  async whenIdle({ key }: EntityPath): Promise<void> {
-    await Promise.all(this.#underWay.get(key) ?? []);
+  async whenIdle(path: EntityPath): Promise<void> {
+    await this.#underWay.whenIdle(path);
   }
 }
