@@ -1,5 +1,10 @@
 import type { SessionLock } from '../../shared/broker/broker.ts';
 import {
+  requireNotForwarding,
+  requireQueueOrSubscription,
+  requireReceivable,
+} from '../../shared/broker/entity-lookup.ts';
+import {
   sessionLockLost,
   sessionRequired,
   sessionsNotSupported,
@@ -46,8 +51,8 @@ const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
 
 /**
  * Opens a link on which a client receives from an entity, and accepts its session if it asks for one; that
- * may wait up to a minute. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation for a topic or a
- * wrong use of sessions, ArgumentError for a filter that is no session id, ServiceTimeout if no session becomes
+ * may wait up to a minute. Throws Unauthenticated, MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation for
+ * a topic, an entity that forwards or a wrong use of sessions, ArgumentError for a filter that is no session id, ServiceTimeout if no session becomes
  * available, and what `acceptSession` of the broker throws.
  */
 export async function openReceiver(
@@ -61,11 +66,9 @@ export async function openReceiver(
   const { dependencies } = context;
   const entity = await dependencies.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
-  if (entity.description.kind === 'topic') {
-    throw invalidOperation(
-      `Messages of the topic '${node.path.name}' are received from its subscriptions.`,
-    );
-  }
+  requireQueueOrSubscription(entity);
+  requireReceivable(entity);
+  requireNotForwarding(entity, node.path.subQueue);
   // If the client has detached meanwhile, the link has called its end listener already.
   if (!link.isAttaching) return;
   const filter = sessionFilter(link);

@@ -10,6 +10,7 @@ import {
 } from '../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { present } from '../../shared/domain/present.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Calls } from './calls/caller.ts';
 import { SUCCESS } from './calls/success.ts';
@@ -31,6 +32,9 @@ const ELSEWHERE: ReadonlySet<BrokerErrorCode> = new Set([
   'Forbidden',
   'InvalidOperation',
 ]);
+
+/** The statuses in which a receiver gets nothing. */
+const DISABLED: ReadonlySet<unknown> = new Set(['Disabled', 'ReceiveDisabled']);
 
 interface Known {
   readonly entity: Promise<Entity>;
@@ -164,14 +168,29 @@ function entityOf({ key, name }: EntityPath, json: unknown): Entity {
 
 function described(kind: unknown, json: unknown): EntityDescription {
   const requiresSession = fieldOf(json, 'requiresSession') === true;
-  if (kind === 'subscription') return { ...SUBSCRIPTION_DEFAULTS, requiresSession };
+  const delivery = { requiresSession, ...hindrances(json) };
+  if (kind === 'subscription') return { ...SUBSCRIPTION_DEFAULTS, ...delivery };
   const ingress = {
     maxMessageSizeInKilobytes: Number(fieldOf(json, 'maxMessageSizeInKilobytes')),
     requiresDuplicateDetection: fieldOf(json, 'requiresDuplicateDetection') === true,
   };
-  if (kind === 'queue') return { ...QUEUE_DEFAULTS, ...ingress, requiresSession };
+  if (kind === 'queue') return { ...QUEUE_DEFAULTS, ...ingress, ...delivery };
   if (kind !== 'topic') throw new Error(`An answer has the unknown kind of entity '${kind}'.`);
   const filteringMessagesBeforePublishing =
     fieldOf(json, 'filteringMessagesBeforePublishing') === true;
   return { ...TOPIC_DEFAULTS, ...ingress, filteringMessagesBeforePublishing };
+}
+
+/** What keeps a receiver from getting messages. An older deployment does not tell it. */
+function hindrances(json: unknown) {
+  const isDisabled = DISABLED.has(fieldOf(json, 'status'));
+  const disabled = isDisabled ? ({ status: 'ReceiveDisabled' } as const) : {};
+  const forwardTo = textOf(json, 'forwardTo');
+  const forwardDeadLetteredMessagesTo = textOf(json, 'forwardDeadLetteredMessagesTo');
+  return { ...disabled, ...present({ forwardTo, forwardDeadLetteredMessagesTo }) };
+}
+
+function textOf(json: unknown, name: string): string | undefined {
+  const value = fieldOf(json, name);
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { requireQueueOrSubscription } from '../../../shared/broker/entity-lookup.ts';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
+import type { Receivable } from '../../../shared/domain/blocks/log-policy.ts';
 import { entityNotFound } from '../../../shared/domain/broker-error.ts';
 import {
   type Entity,
@@ -9,6 +10,7 @@ import {
 } from '../../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { present } from '../../../shared/domain/present.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { serve } from '../routing/routing.ts';
@@ -37,7 +39,8 @@ export function serveReceiverFacts(app: Hono, dependencies: HttpDependencies): v
     const kilobytes = linkKilobytesOf(dependencies, entityOfMessages, path);
     // A dead-letter queue has no sessions.
     const needsSession = path.subQueue === 'main' && requiresSession(entity);
-    return jsonAnswer(c, JSON.stringify(factsOf(entity, needsSession, kilobytes)));
+    const facts = factsOf(entity, needsSession, kilobytes);
+    return jsonAnswer(c, JSON.stringify({ ...facts, ...hindrancesOf(entity) }));
   });
 }
 
@@ -59,6 +62,13 @@ function factsOf(
   maxMessageSizeInKilobytes: number,
 ) {
   return { kind, requiresSession: needsSession, maxMessageSizeInKilobytes };
+}
+
+/** What keeps a receiver from getting messages, if anything does. */
+function hindrancesOf({ description }: Receivable) {
+  const { status, forwardTo, forwardDeadLetteredMessagesTo } = description;
+  const disabled = status === 'Active' ? {} : { status };
+  return { ...disabled, ...present({ forwardTo, forwardDeadLetteredMessagesTo }) };
 }
 
 /** What decides which messages of several senders may share a request. */

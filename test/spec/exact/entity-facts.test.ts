@@ -25,6 +25,8 @@ test('H23 senders and receivers learn what a link tells, and are refused as a se
   expectStatus(await broker.createQueue('off', { Status: 'Disabled' }), 201);
   const partitioned = { EnablePartitioning: 'true', RequiresDuplicateDetection: 'true' };
   expectStatus(await broker.createQueue('p', partitioned), 201);
+  const forwards = { ForwardTo: 'p', ForwardDeadLetteredMessagesTo: 's' };
+  expectStatus(await broker.createQueue('on', forwards), 201);
   await createTopic(broker);
   await createTopic(broker, 'f', { FilteringMessagesBeforePublishing: 'true' });
   await createSubscription(broker, 't/subscriptions/x', { RequiresSession: 'true' });
@@ -33,7 +35,12 @@ test('H23 senders and receivers learn what a link tells, and are refused as a se
     ['s', { ...SESSIONS, ...TOGETHER }, SESSIONS],
     ['s/$DeadLetterQueue', 'InvalidOperation', QUEUE],
     ['s/$Transfer/$DeadLetterQueue', 'InvalidOperation', QUEUE],
-    ['off', { ...QUEUE, ...TOGETHER }, QUEUE],
+    ['off', { ...QUEUE, ...TOGETHER }, { ...QUEUE, status: 'Disabled' }],
+    [
+      'on',
+      { ...QUEUE, ...TOGETHER },
+      { ...QUEUE, forwardTo: 'p', forwardDeadLetteredMessagesTo: 's' },
+    ],
     ['p', { ...QUEUE, partitions: 16, requiresDuplicateDetection: true }, QUEUE],
     ['t', { ...TOPIC, filteringMessagesBeforePublishing: false }, 'InvalidOperation'],
     ['f', { ...TOPIC, filteringMessagesBeforePublishing: true }, 'InvalidOperation'],
