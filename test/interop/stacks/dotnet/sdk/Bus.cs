@@ -43,6 +43,10 @@ internal sealed class Bus : IAsyncDisposable
     /// <summary>The client that most checks share, so that they share a connection.</summary>
     public ServiceBusClient Client { get; }
 
+    /// <summary>Whether the port is the one that clients take by themselves.</summary>
+    public bool HasDefaultPort =>
+        Connection.Endpoint.Port == (Transport == "websocket" ? 443 : Transport == "tls" ? 5671 : 5672);
+
     public ServiceBusTransportType TransportType =>
         Transport == "websocket" ? ServiceBusTransportType.AmqpWebSockets : ServiceBusTransportType.AmqpTcp;
 
@@ -63,6 +67,12 @@ internal sealed class Bus : IAsyncDisposable
         change?.Invoke(options);
         return options;
     }
+
+    /// <summary>The connection string of the messaging clients with another key.</summary>
+    public string WithKey(string name, string key) =>
+        Rebuilt($"SharedAccessKeyName={name};SharedAccessKey={key}");
+
+    public string WithSignature(string signature) => Rebuilt($"SharedAccessSignature={signature}");
 
     public string NewName(string kind = "queue") => $"sdk-{run}-{kind}-{Interlocked.Increment(ref names)}";
 
@@ -131,6 +141,12 @@ internal sealed class Bus : IAsyncDisposable
     }
 
     public ValueTask DisposeAsync() => Client.DisposeAsync();
+
+    private string Rebuilt(string credential)
+    {
+        var flag = ConnectionString.Contains(EmulatorFlag) ? EmulatorFlag : "";
+        return $"Endpoint={Connection.Endpoint};{credential};{flag}";
+    }
 
     private static string Needed(string variable) =>
         Environment.GetEnvironmentVariable(variable) ?? throw new InvalidOperationException($"{variable} is not set");

@@ -32,6 +32,17 @@ internal sealed class SessionStateChecks(Bus bus)
         Expect.True(found.ToArray().AsSpan().SequenceEqual(state), "the bytes are the same");
     }
 
+    [Check("a state above 256 KB is refused, and the session keeps the state that it has")]
+    public async Task StateTooLarge()
+    {
+        var queue = await bus.NewSessionQueue();
+        await using var receiver = await bus.Client.AcceptSessionAsync(queue, "A");
+        await receiver.SetSessionStateAsync(BinaryData.FromString("small"));
+        var large = BinaryData.FromBytes(new byte[257 * 1024]);
+        await Expect.Throws<ArgumentException>(() => receiver.SetSessionStateAsync(large));
+        Expect.Equal("small", $"{await receiver.GetSessionStateAsync()}");
+    }
+
     [Check("GetMessageSessionsAsync lists sessions with messages, and those whose state was set after an instant")]
     public async Task ListOfSessions()
     {
