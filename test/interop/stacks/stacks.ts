@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What a program of checks says in its last line. */
@@ -37,7 +37,7 @@ export const STACKS: readonly Stack[] = [
   python('azure-servicebus for Python: operations', 'azure_operations.py'),
   python('azure-servicebus for Python: administration', 'azure_administration.py'),
   ...['plain', 'tls', 'websocket', 'proxy'].map((transport) =>
-    dotnet(`Azure.Messaging.ServiceBus for .NET: ${transport}`, 'sdk', {
+    dotnet(`Azure.Messaging.ServiceBus for .NET: ${transport}`, 'sdk/Sdk', {
       DYNABUS_TRANSPORT: transport,
     }),
   ),
@@ -59,12 +59,16 @@ function python(name: string, script: string): Stack {
   return { name, run };
 }
 
-/** A project in the folder `dotnet`, built where the source stays as it is. */
-function dotnet(name: string, project: string, more: Variables = {}): Stack {
+/**
+ * A project in the folder `dotnet`, built where the source stays as it is.
+ * @param path its folder there and its name, such as `sdk/Sdk`
+ */
+function dotnet(name: string, path: string, more: Variables = {}): Stack {
   const run = async (variables: Variables, folder: string): Promise<Result> => {
     const artifacts = join(folder, 'dotnet');
     const args = ['--artifacts-path', artifacts, '--verbosity', 'quiet', '--nologo'];
-    const source = join(HERE, 'dotnet', project);
+    const source = join(HERE, 'dotnet', dirname(path));
+    const project = basename(path);
     const quiet = { DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' };
     const program = join(artifacts, 'bin', project, 'debug', `${project}.dll`);
     if (!existsSync(program)) {
