@@ -41,9 +41,9 @@ export const STACKS: readonly Stack[] = [
       DYNABUS_TRANSPORT: transport,
     }),
   ),
-  dotnet('MassTransit for .NET', 'masstransit'),
-  dotnet('Wolverine for .NET', 'wolverine'),
-  dotnet('Rebus for .NET', 'rebus'),
+  dotnet('MassTransit for .NET', 'masstransit/MassTransitChecks'),
+  dotnet('Wolverine for .NET', 'wolverine/WolverineChecks'),
+  dotnet('Rebus for .NET', 'rebus/RebusChecks'),
 ];
 
 function python(name: string, script: string): Stack {
