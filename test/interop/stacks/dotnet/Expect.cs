@@ -74,13 +74,13 @@ public static class Expect
         throw new ExpectationException($"{of} did not throw {typeof(TException).Name}");
     }
 
-    /// <summary>Waits until the condition holds, up to 20 s unless another bound is given.</summary>
+    /// <summary>Waits until the condition holds, up to 60 s unless another bound is given.</summary>
     public static async Task Eventually(
         Func<Task<bool>> condition,
         TimeSpan? bound = null,
         [CallerArgumentExpression(nameof(condition))] string of = "")
     {
-        var limit = bound ?? TimeSpan.FromSeconds(20);
+        var limit = bound ?? TimeSpan.FromSeconds(60);
         var until = DateTimeOffset.UtcNow + limit;
         while (!await condition())
         {

@@ -13,12 +13,13 @@ internal sealed class Bus : IAsyncDisposable
 
     private readonly string run = Guid.NewGuid().ToString("N")[..8];
     private readonly Uri control = new(Needed("DYNABUS_CONTROL").TrimEnd('/') + "/");
+    private readonly bool usesTls;
     private int names;
 
     public Bus()
     {
         Transport = Environment.GetEnvironmentVariable("DYNABUS_TRANSPORT") ?? "plain";
-        var usesTls = Transport is "tls" or "websocket";
+        usesTls = Transport is "tls" or "websocket";
         var given = Needed("DYNABUS_CONNECTION_STRING");
         var way = Transport == "proxy" ? Needed("DYNABUS_PROXY_CONNECTION_STRING") : given;
         ConnectionString = usesTls ? way.Replace(EmulatorFlag, "") : way;
@@ -35,6 +36,9 @@ internal sealed class Bus : IAsyncDisposable
 
     public ServiceBusConnectionStringProperties Connection { get; }
 
+    /// <summary>Where messaging clients connect to, with the port.</summary>
+    public Uri Endpoint => Connection.Endpoint;
+
     /// <summary>A proxy serves messaging only; its clients administrate the namespace itself.</summary>
     public string AdministrationConnectionString { get; }
 
@@ -42,10 +46,6 @@ internal sealed class Bus : IAsyncDisposable
 
     /// <summary>The client that most checks share, so that they share a connection.</summary>
     public ServiceBusClient Client { get; }
-
-    /// <summary>Whether the port is the one that clients take by themselves.</summary>
-    public bool HasDefaultPort =>
-        Connection.Endpoint.Port == (Transport == "websocket" ? 443 : Transport == "tls" ? 5671 : 5672);
 
     public ServiceBusTransportType TransportType =>
         Transport == "websocket" ? ServiceBusTransportType.AmqpWebSockets : ServiceBusTransportType.AmqpTcp;
@@ -63,7 +63,12 @@ internal sealed class Bus : IAsyncDisposable
 
     public ServiceBusClientOptions OptionsWith(Action<ServiceBusClientOptions>? change = null)
     {
-        var options = new ServiceBusClientOptions { TransportType = TransportType };
+        var options = new ServiceBusClientOptions
+        {
+            TransportType = TransportType,
+            // With TLS the client takes the port of Azure, whatever port the connection string has.
+            CustomEndpointAddress = usesTls ? Endpoint : null,
+        };
         change?.Invoke(options);
         return options;
     }
@@ -145,7 +150,7 @@ internal sealed class Bus : IAsyncDisposable
     private string Rebuilt(string credential)
     {
         var flag = ConnectionString.Contains(EmulatorFlag) ? EmulatorFlag : "";
-        return $"Endpoint={Connection.Endpoint};{credential};{flag}";
+        return $"Endpoint={Endpoint};{credential};{flag}";
     }
 
     private static string Needed(string variable) =>

@@ -6,6 +6,11 @@ internal sealed class CheckAttribute(string what) : Attribute
 {
     public string What { get; } = what;
 
+    /// <summary>The transport over which it cannot run, if there is one, and why.</summary>
+    public string? NotOver { get; init; }
+
+    public string Why { get; init; } = "";
+
     /// <summary>Ends the namespace meanwhile, so no other check runs beside it.</summary>
     public bool Alone { get; init; }
 }

@@ -6,7 +6,7 @@ namespace Dynabus.Checks.Sdk;
 internal static class Messages
 {
     /// <summary>The wait for a message that must be there.</summary>
-    public static readonly TimeSpan Wait = TimeSpan.FromSeconds(20);
+    public static readonly TimeSpan Wait = TimeSpan.FromSeconds(50);
 
     /// <summary>The wait for a message that must not be there.</summary>
     public static readonly TimeSpan Moment = TimeSpan.FromSeconds(1);

@@ -153,5 +153,7 @@ internal sealed class QueueChecks(Bus bus)
         autoDeleteOnIdle: TimeSpan.MaxValue,
         duplicateDetectionHistoryTimeWindow: TimeSpan.FromMinutes(10),
         maxDeliveryCount: 10,
-        userMetadata: "");
+        status: EntityStatus.Active,
+        userMetadata: "",
+        maxMessageSizeInKilobytes: 256);
 }

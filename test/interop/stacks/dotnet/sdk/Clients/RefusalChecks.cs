@@ -88,14 +88,11 @@ internal sealed class RefusalChecks(Bus bus)
     [Check("a server that is not there: ServiceCommunicationProblem, which is transient, after the retries")]
     public async Task NoServer()
     {
-        var nowhere = $"Endpoint=sb://localhost:1;SharedAccessKeyName=x;SharedAccessKey={bus.Connection.SharedAccessKey};"
-            + (bus.ConnectionString.Contains("Emulator") ? "UseDevelopmentEmulator=true" : "");
-        var options = bus.OptionsWith(options => options.RetryOptions = new ServiceBusRetryOptions
+        await using var client = bus.NewClient(options =>
         {
-            MaxRetries = 1,
-            Delay = TimeSpan.FromMilliseconds(100),
+            options.CustomEndpointAddress = new Uri("sb://localhost:1");
+            options.RetryOptions = new ServiceBusRetryOptions { MaxRetries = 1, Delay = TimeSpan.FromMilliseconds(100) };
         });
-        await using var client = new ServiceBusClient(nowhere, options);
         await using var sender = client.CreateSender("any");
         var send = () => sender.SendMessageAsync(new ServiceBusMessage("lost"));
         await Refused(ServiceBusFailureReason.ServiceCommunicationProblem, send, isTransient: true);

@@ -17,7 +17,7 @@ internal sealed class SessionProcessorChecks(Bus bus)
             queue,
             handling,
             options => (options.MaxConcurrentSessions, options.SessionIdleTimeout) = (2, TimeSpan.FromSeconds(1)),
-            TimeSpan.FromMilliseconds(50));
+            TimeSpan.FromMilliseconds(250));
         await handling.UntilHandled(32);
         await processor.StopProcessingAsync();
         Expect.Equal(2, handling.MostAtOnce);
@@ -158,6 +158,7 @@ internal sealed class SessionProcessorChecks(Bus bus)
         };
         processor.ProcessErrorAsync += handling.Told;
         await processor.StartProcessingAsync();
+        await handling.UntilHandled(1);
         await Expect.Eventually(IsFree);
         Expect.Sequence(["first"], handling.Bodies);
         Expect.Between(1.0, 10, (ends.Last() - ends.First()).TotalSeconds);

@@ -13,7 +13,7 @@ internal sealed class ReceiverChecks(Bus bus)
         await using var receiver = bus.Client.CreateReceiver(queue);
         var watch = Stopwatch.StartNew();
         Expect.Equal(null, await receiver.ReceiveMessageAsync(TimeSpan.FromSeconds(2)));
-        Expect.Between(1.9, 8, watch.Elapsed.TotalSeconds);
+        Expect.Between(1.9, 20, watch.Elapsed.TotalSeconds);
         Expect.Equal(0, (await receiver.ReceiveMessagesAsync(10, TimeSpan.FromSeconds(1))).Count);
     }
 
@@ -27,7 +27,7 @@ internal sealed class ReceiverChecks(Bus bus)
         await bus.Send(queue, "at last");
         var watch = Stopwatch.StartNew();
         Expect.Equal("at last", Expect.Present(await waiting).Body.ToString());
-        Expect.Between(0, 10, watch.Elapsed.TotalSeconds);
+        Expect.Between(0, 20, watch.Elapsed.TotalSeconds);
     }
 
     [Check("a receive of many brings what is there and does not wait for more")]
@@ -96,16 +96,16 @@ internal sealed class ReceiverChecks(Bus bus)
         foreach (var prefetch in new[] { 1, 100 })
         {
             var queue = await bus.NewQueue();
-            await bus.Send(queue, Numbered("m", 50));
+            await bus.Send(queue, Numbered("m", 20));
             await using var receiver = bus.Client.CreateReceiver(
                 queue, new ServiceBusReceiverOptions { PrefetchCount = prefetch });
             var found = new List<string>();
-            while (found.Count < 50)
+            while (found.Count < 20)
             {
                 found.Add(await receiver.CompleteOne());
             }
 
-            Expect.Sequence(Numbered("m", 50), found);
+            Expect.Sequence(Numbered("m", 20), found);
             Expect.Sequence([], await bus.Content(queue));
         }
     }

@@ -27,14 +27,14 @@ internal sealed class SessionChecks(Bus bus)
         var queue = await bus.NewSessionQueue();
         await bus.SendToSession(queue, "A", "a");
         await bus.SendToSession(queue, "B", "b");
-        await using var client = bus.NewImpatientClient(trySeconds: 3);
+        await using var client = bus.NewImpatientClient(trySeconds: 6);
         await using var one = await client.AcceptNextSessionAsync(queue);
         await using var two = await client.AcceptNextSessionAsync(queue);
         Expect.Sequence(["A", "B"], new[] { one.SessionId, two.SessionId }.Order());
         var watch = Stopwatch.StartNew();
         await Refused(
             ServiceBusFailureReason.ServiceTimeout, () => client.AcceptNextSessionAsync(queue), isTransient: true);
-        Expect.Between(2.5, 12, watch.Elapsed.TotalSeconds);
+        Expect.Between(5.5, 40, watch.Elapsed.TotalSeconds);
     }
 
     [Check("who waits for the next session gets it when its first message comes")]
@@ -53,7 +53,7 @@ internal sealed class SessionChecks(Bus bus)
     public async Task TakenSession()
     {
         var queue = await bus.NewSessionQueue();
-        await using var client = bus.NewImpatientClient();
+        await using var client = bus.NewImpatientClient(trySeconds: 20);
         var holder = await client.AcceptSessionAsync(queue, "A");
         await Refused(ServiceBusFailureReason.SessionCannotBeLocked, () => client.AcceptSessionAsync(queue, "A"));
         await holder.CloseAsync();
@@ -80,14 +80,14 @@ internal sealed class SessionChecks(Bus bus)
     [Check("a renewed session lock lasts its whole duration from then on")]
     public async Task RenewSessionLock()
     {
-        var queue = await bus.NewSessionQueue(options => options.LockDuration = ShortLock);
+        var queue = await bus.NewSessionQueue(options => options.LockDuration = TimeSpan.FromSeconds(10));
         await bus.SendToSession(queue, "A", "held");
         await using var receiver = await bus.Client.AcceptSessionAsync(queue, "A");
         var message = await receiver.ReceiveOne();
         var first = receiver.SessionLockedUntil;
-        await Task.Delay(TimeSpan.FromSeconds(3));
+        await Task.Delay(TimeSpan.FromSeconds(4));
         await receiver.RenewSessionLockAsync();
-        Expect.Between(3.0, 5.1, (receiver.SessionLockedUntil - DateTimeOffset.UtcNow).TotalSeconds);
+        Expect.Between(7.0, 10.1, (receiver.SessionLockedUntil - DateTimeOffset.UtcNow).TotalSeconds);
         await UntilAfter(first);
         await receiver.CompleteMessageAsync(message);
     }
