@@ -50,9 +50,9 @@ const ACCEPT_MS_MAX = 60_000;
 const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
 
 /**
- * Opens a link on which a client receives from an entity, and accepts its session if it asks for one; that
- * may wait up to a minute. Throws Unauthenticated, MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation
- * for a topic, an entity that forwards or a wrong use of sessions, ArgumentError for a filter that is no session id,
+ * Opens a link on which a client receives from an entity, and accepts its session if it asks for one; that may wait
+ * up to a minute. Throws Unauthenticated, MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation for a
+ * topic, an entity that forwards or a wrong use of sessions, ArgumentError for a filter that is no session id,
  * ServiceTimeout if no session becomes available, and what `acceptSession` of the broker throws.
  */
 export async function openReceiver(

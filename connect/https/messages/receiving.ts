@@ -15,6 +15,7 @@ import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts'
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
 import type { Calls } from '../calls/caller.ts';
+import type { RemoteEntities } from '../entities.ts';
 import { queueKey } from '../format/paths.ts';
 import { printSettlement } from '../format/settlement-json.ts';
 import { answerCalls } from './answer-calls.ts';
@@ -50,6 +51,7 @@ type Outcome = readonly ReceivedMessage[] | readonly SettlementOutcome[];
 /** The dependencies of receiving over HTTP. */
 export interface ReceivingDependencies {
   readonly caller: Calls;
+  readonly entities: Pick<RemoteEntities, 'forget'>;
   readonly scheduler: Scheduler;
   readonly paces: Paces;
   readonly background: (work: () => Promise<void>) => void;
@@ -102,7 +104,11 @@ export class RemoteReceiving {
         }
         if (isLast || !isWanted(options)) return [];
       } catch (error) {
-        if (!isTransient(error)) throw error;
+        if (!isTransient(error)) {
+          // The entity is not as it was known, for instance disabled: the next link learns it as it attaches.
+          this.#dependencies.entities.forget(path);
+          throw error;
+        }
         if (isLast) throw serviceBusy(error.message, { cause: error });
       }
       pace.foundNothing();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startClientProxy } from '../../../proxy/client-proxy.ts';
 import { RawAmqp } from '../../support/raw-amqp.ts';
 import { RawSession, sourceOf } from '../../support/raw-session.ts';
@@ -9,12 +9,16 @@ import { newName } from '../messaging/bus-entities.ts';
 
 const KEY = 'own-key-of-the-proxy';
 
-test('a proxy over HTTP refuses a receiver at once where nothing is handed out', async (t) => {
-  const over = await startOverHttp(t);
-  const { namespace, upstream, queue } = over;
+async function startProxy(t: TestContext) {
+  const { namespace, upstream, queue } = await startOverHttp(t);
   const proxy = await startClientProxy({ upstream, key: KEY, host: '127.0.0.1', port: 0 });
   t.after(() => proxy.stop());
-  const admin = administrationOf(namespace.connectionString);
+  const connect = () => RawAmqp.authenticated(proxy.port, 'RootManageSharedAccessKey', KEY);
+  return { admin: administrationOf(namespace.connectionString), queue, connect };
+}
+
+test('a proxy over HTTP refuses a receiver at once where nothing is handed out', async (t) => {
+  const { admin, queue, connect } = await startProxy(t);
   const [disabled, forwarding] = [newName('off'), newName('on')];
   await admin.createQueue(disabled, { status: 'Disabled' });
   const forwards = { forwardTo: queue, forwardDeadLetteredMessagesTo: queue };
@@ -24,13 +28,23 @@ test('a proxy over HTTP refuses a receiver at once where nothing is handed out',
     [forwarding, 'amqp:not-allowed'],
     [`${forwarding}/$DeadLetterQueue`, 'amqp:not-allowed'],
   ] as const) {
-    const raw = RawAmqp.authenticated(proxy.port, 'RootManageSharedAccessKey', KEY);
-    assert.equal(
-      (await new RawSession(raw).receiver(sourceOf(address))).source,
-      undefined,
-      address,
-    );
-    assert.equal((await raw.hear('detach')).error?.condition, condition);
+    const raw = connect();
+    assert.equal((await new RawSession(raw).receiver(sourceOf(address))).source, undefined);
+    assert.equal((await raw.hear('detach')).error?.condition, condition, address);
     raw.destroy();
   }
+});
+
+test('a receiver of a queue that was disabled meanwhile is ended, and the next one refused', async (t) => {
+  const { admin, queue, connect } = await startProxy(t);
+  const raw = connect();
+  const session = new RawSession(raw);
+  const { handle } = await session.receiver(sourceOf(queue));
+  await admin.updateQueue({ ...(await admin.getQueue(queue)), status: 'ReceiveDisabled' });
+  session.credit(handle, 1);
+  const disabled = 'com.microsoft:entity-disabled';
+  assert.equal((await raw.hear('detach')).error?.condition, disabled);
+  assert.equal((await session.receiver(sourceOf(queue))).source, undefined);
+  assert.equal((await raw.hear('detach')).error?.condition, disabled);
+  raw.destroy();
 });

@@ -87,6 +87,7 @@ function start() {
   const background: Promise<void>[] = [];
   const receiving = new RemoteReceiving({
     caller: service,
+    entities: { forget: () => {} },
     scheduler,
     paces: new Paces(scheduler),
     background: (work) => background.push(work()),

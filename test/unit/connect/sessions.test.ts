@@ -47,7 +47,8 @@ function start() {
   const service = new EmptyService();
   const scheduler = new ManualScheduler();
   const paces = new Paces(scheduler);
-  const dependencies = { caller: service, scheduler, paces, background: () => {} };
+  const entities = { forget: () => {} };
+  const dependencies = { caller: service, entities, scheduler, paces, background: () => {} };
   const receiving = new RemoteReceiving(dependencies);
   const sessions = new RemoteSessions(dependencies);
   const receiveIn = (sessionId: string) =>

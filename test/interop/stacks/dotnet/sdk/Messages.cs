@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Azure.Messaging.ServiceBus;
 
 namespace Dynabus.Checks.Sdk;
@@ -63,11 +64,12 @@ internal static class Messages
     public static async Task<ServiceBusException> Refused(
         ServiceBusFailureReason reason,
         Func<Task> action,
-        bool isTransient = false)
+        bool isTransient = false,
+        [CallerArgumentExpression(nameof(action))] string of = "")
     {
-        var error = await Expect.Throws<ServiceBusException>(action, "the operation");
-        Expect.Equal(reason, error.Reason);
-        Expect.Equal(isTransient, error.IsTransient);
+        var error = await Expect.Throws<ServiceBusException>(action, of);
+        Expect.Equal(reason, error.Reason, $"the reason of {of}");
+        Expect.Equal(isTransient, error.IsTransient, $"IsTransient of {of}");
         return error;
     }
 }

@@ -27,7 +27,8 @@ internal sealed class QueueChecks(Bus bus)
             Status = EntityStatus.ReceiveDisabled,
             UserMetadata = "Löwe & <lamb>",
         };
-        options.AuthorizationRules.Add(new SharedAccessAuthorizationRule("all", [AccessRights.Manage, AccessRights.Send, AccessRights.Listen]));
+        AccessRights[] rights = [AccessRights.Manage, AccessRights.Send, AccessRights.Listen];
+        options.AuthorizationRules.Add(new SharedAccessAuthorizationRule("all", rights));
         var created = (await Admin.CreateQueueAsync(options)).Value;
         var read = (await Admin.GetQueueAsync(options.Name)).Value;
         Expect.Equal(created, read);

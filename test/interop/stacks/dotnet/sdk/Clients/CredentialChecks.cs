@@ -9,7 +9,10 @@ namespace Dynabus.Checks.Sdk.Clients;
 
 internal sealed class CredentialChecks(Bus bus)
 {
-    [Check("a key of one queue sends to that queue, and may neither receive there nor send elsewhere")]
+    [Check(
+        "a key of one queue sends to that queue, and may neither receive there nor send elsewhere",
+        NotOver = "proxy",
+        Why = "a proxy over HTTP lets in its own key only")]
     public async Task RightsOfAKey()
     {
         var rule = new SharedAccessAuthorizationRule("sender", [AccessRights.Send]);

@@ -1,3 +1,4 @@
+using System.Net.WebSockets;
 using Azure.Messaging.ServiceBus;
 using Azure.Messaging.ServiceBus.Administration;
 using Dynabus.Checks.Sdk.Processing;
@@ -39,7 +40,7 @@ internal sealed class RefusalChecks(Bus bus)
         await using var receiver = bus.Client.CreateReceiver(queue);
         var send = () => sender.SendMessageAsync(new ServiceBusMessage("refused"));
         await Refused(ServiceBusFailureReason.MessagingEntityDisabled, send);
-        await Refused(ServiceBusFailureReason.MessagingEntityDisabled, () => receiver.ReceiveMessageAsync(Moment));
+        await Refused(ServiceBusFailureReason.MessagingEntityDisabled, () => ReceiveOn(receiver));
         await SetStatus(queue, EntityStatus.Active);
         await send();
         Expect.Sequence(["kept", "refused"], (await receiver.ReceiveAll(2)).Bodies());
@@ -57,7 +58,7 @@ internal sealed class RefusalChecks(Bus bus)
         await SetStatus(queue, EntityStatus.ReceiveDisabled);
         await bus.Send(queue, "second");
         await using var another = bus.Client.CreateReceiver(queue);
-        await Refused(ServiceBusFailureReason.MessagingEntityDisabled, () => another.ReceiveMessageAsync(Moment));
+        await Refused(ServiceBusFailureReason.MessagingEntityDisabled, () => ReceiveOn(another));
     }
 
     [Check("a processor of a queue that forwards tells that nothing can be received there")]
@@ -85,7 +86,7 @@ internal sealed class RefusalChecks(Bus bus)
         await Expect.Throws<UnauthorizedAccessException>(() => sender.SendMessageAsync(new ServiceBusMessage("no")));
     }
 
-    [Check("a server that is not there: ServiceCommunicationProblem, which is transient, after the retries")]
+    [Check("a server that is not there: ServiceCommunicationProblem, which is transient, or the error of the WebSocket")]
     public async Task NoServer()
     {
         await using var client = bus.NewClient(options =>
@@ -95,6 +96,13 @@ internal sealed class RefusalChecks(Bus bus)
         });
         await using var sender = client.CreateSender("any");
         var send = () => sender.SendMessageAsync(new ServiceBusMessage("lost"));
+        if (bus.Transport == "websocket")
+        {
+            // The client passes on what its WebSocket says.
+            await Expect.Throws<WebSocketException>(send);
+            return;
+        }
+
         await Refused(ServiceBusFailureReason.ServiceCommunicationProblem, send, isTransient: true);
     }
 
@@ -107,6 +115,15 @@ internal sealed class RefusalChecks(Bus bus)
             () => sender.SendMessageAsync(new ServiceBusMessage("lost")));
         Expect.True(error.Message.Contains("TrackingId:"), error.Message);
         Expect.True(error.Message.Contains(queue), error.Message);
+    }
+
+    /// <summary>A proxy may know the queue as it was some seconds ago; then the first receive finds nothing.</summary>
+    private static async Task ReceiveOn(ServiceBusReceiver receiver)
+    {
+        while (true)
+        {
+            await receiver.ReceiveMessageAsync(Moment);
+        }
     }
 
     private async Task SetStatus(string queue, EntityStatus status)

@@ -188,9 +188,9 @@ internal sealed class TransactionChecks(Bus bus)
         await Expect.Throws<TransactionAbortedException>(async () =>
         {
             using var scope = new TransactionScope(
-                TransactionScopeOption.Required, TimeSpan.FromSeconds(1), TransactionScopeAsyncFlowOption.Enabled);
+                TransactionScopeOption.Required, TimeSpan.FromSeconds(4), TransactionScopeAsyncFlowOption.Enabled);
             await sender.SendMessageAsync(new ServiceBusMessage("late"));
-            await Task.Delay(TimeSpan.FromSeconds(2));
+            await Task.Delay(TimeSpan.FromSeconds(5));
             scope.Complete();
         });
         Expect.Sequence([], await Peeked(queue));
