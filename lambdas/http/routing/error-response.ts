@@ -209,10 +209,15 @@ function detailOf({ status, subCode, sentence }: Failure): string {
 
 /**
  * Whether to print a subcode. A subcode begins with its status; with another status (410 for 404) it would
- * mislead. Exception: the limits of topics have 405xx, which clients expect with a 403 (semantics Q5).
+ * mislead. Exceptions: the limits of topics have 405xx, which clients expect with a 403 (semantics Q5), and a missing
+ * destination of a forward has 40400 with a 400 (semantics #125).
  */
 function isSubCodeOf(status: number, subCode: string): boolean {
-  return subCode.startsWith(String(status)) || (status === 403 && subCode.startsWith('405'));
+  return (
+    subCode.startsWith(String(status)) ||
+    (status === 403 && subCode.startsWith('405')) ||
+    (status === 400 && subCode === '40400')
+  );
 }
 
 function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {

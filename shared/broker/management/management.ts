@@ -67,8 +67,8 @@ export class Management {
   }
 
   /**
-   * Creates an entity. Throws ArgumentError, MessagingEntityAlreadyExists (semantics #135), MessagingEntityNotFound
-   * (of a topic, semantics G3, or of a forwarding destination, semantics #125), QuotaExceeded.
+   * Creates an entity. Throws ArgumentError (also for a forwarding destination that is missing, semantics #125),
+   * MessagingEntityAlreadyExists (semantics #135), MessagingEntityNotFound (of a topic, semantics G3), QuotaExceeded.
    */
   async create(path: string, settings: EntitySettings): Promise<Entity> {
     const at = managedPath(path, settings.kind);

@@ -103,7 +103,7 @@ export function requireSessionsMayForward(
 /** MessagingEntityNotFound: the destination is no queue or topic of this namespace (semantics #125). */
 export function forwardingDestinationNotFound(name: string): BrokerError {
   return new BrokerError(
-    'MessagingEntityNotFound',
+    'ArgumentError',
     `The auto forwarding destination entity doesn't exist. Its name is '${name}'.`,
     { subCode: '40400' },
   );

@@ -118,8 +118,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     what: 'to forward to itself before it is there',
     attempt: (c) => c.createQueue('x', { forwardTo: 'X' }),
-    ...MISSING,
-    says: /The auto forwarding destination entity doesn't exist/,
+    ...bad(/The auto forwarding destination entity doesn't exist/),
   },
   {
     what: 'to forward a subscription to its own topic',
@@ -129,8 +128,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     what: 'to forward to a missing entity',
     attempt: (c) => c.createQueue('x', { forwardTo: 'nope' }),
-    ...MISSING,
-    says: /SubCode=40400\. The auto forwarding destination entity doesn't exist\./,
+    ...bad(/SubCode=40400\. The auto forwarding destination entity doesn't exist\./),
   },
   {
     what: 'to create a dead-letter queue',

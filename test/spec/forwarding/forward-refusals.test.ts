@@ -30,9 +30,9 @@ for (const forward of FORWARDS) {
   test(`#125 ${forward} with the name of a missing entity is refused`, async (t) => {
     const broker = await start(t);
     const settings = { [forward]: 'missing' };
-    requireRefusal(await broker.createQueue('new', settings), 404, MISSING);
-    requireRefusal(await broker.updateQueue('q', settings), 404, MISSING);
-    requireRefusal(await putSubscription(broker, subscription('new'), settings), 404, MISSING);
+    requireRefusal(await broker.createQueue('new', settings), 400, MISSING);
+    requireRefusal(await broker.updateQueue('q', settings), 400, MISSING);
+    requireRefusal(await putSubscription(broker, subscription('new'), settings), 400, MISSING);
     expectStatus(await broker.request('GET', 'q'), 200);
     expectStatus(await broker.send('q', 'x'), 201);
     assert.deepEqual(await drainBodies(broker, 'q'), ['x']);
@@ -54,11 +54,11 @@ for (const forward of FORWARDS) {
     ];
     for (const update of put) {
       expectStatus(await update({ [forward]: 'sb://here.example/THERE', Status }), 200);
-      requireRefusal(await update({ [forward]: 'other', Status }), 404, MISSING);
+      requireRefusal(await update({ [forward]: 'other', Status }), 400, MISSING);
       const both = { ForwardTo: 'there', ForwardDeadLetteredMessagesTo: 'there', Status };
-      requireRefusal(await update(both), 404, MISSING);
+      requireRefusal(await update(both), 400, MISSING);
       expectStatus(await update({ Status }), 200);
-      requireRefusal(await update(kept), 404, MISSING);
+      requireRefusal(await update(kept), 400, MISSING);
     }
   });
 

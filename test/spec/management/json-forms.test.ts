@@ -180,7 +180,7 @@ test('rights, If-Match, conflicts and missing entities are the same in JSON, wit
     [409, /already exists/, await putJson(broker, 'Q', body)],
     [404, /other/, await putJson(broker, 'other', body, { 'If-Match': '*' })],
     [412, /was changed meanwhile/, await putJson(broker, 'q', body, { 'If-Match': '"x"' })],
-    [404, /auto forwarding destination/, await putJson(broker, 'p', { ...body, forwardTo: 'x' })],
+    [400, /auto forwarding destination/, await putJson(broker, 'p', { ...body, forwardTo: 'x' })],
     [404, /could not be found/, await putJson(broker, 'x/Subscriptions/s', {})],
     [
       400,

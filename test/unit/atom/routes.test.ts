@@ -227,7 +227,7 @@ test('a queue or a topic can be a destination of forwarding, and nothing else', 
   assert.equal((await call('PUT', '/b', to('q'))).status, 201);
   for (const name of ['t/Subscriptions/s', 'nope']) {
     const { status, text } = await call('PUT', '/c', to(name));
-    assert.equal(status, 404);
+    assert.equal(status, 400);
     assert.match(text, /SubCode=40400\. The auto forwarding destination entity doesn't exist\./);
   }
 });

@@ -107,7 +107,7 @@ internal sealed class QueueChecks(Bus bus)
     public async Task OutOfRange()
     {
         await Expect.Throws<ArgumentException>(() => bus.NewQueue(queue => queue.MaxSizeInMegabytes = 1500));
-        var missing = await Expect.Throws<Exception>(() => bus.NewQueue(queue => queue.ForwardTo = "missing"));
+        var missing = await Expect.Throws<ArgumentException>(() => bus.NewQueue(queue => queue.ForwardTo = "missing"));
         Expect.True(missing.Message.Contains("The auto forwarding destination entity doesn't exist."), missing.Message);
         await Expect.Throws<ArgumentException>(() => bus.NewQueue(queue => queue.MaxMessageSizeInKilobytes = 100_000));
         await Expect.Throws<ArgumentException>(() => bus.NewQueue(queue => queue.LockDuration = TimeSpan.FromMinutes(6)));
