@@ -142,8 +142,8 @@ internal sealed class ClientChecks(Bus bus)
         Expect.Sequence([], await bus.Content(queue));
     }
 
-    [Check("a client factory keeps retry options: a wait for a session ends with the time of one try")]
-    public async Task RetryOptions()
+    [Check("a wait for the next session ends with the time of one try")]
+    public async Task TryTimeout()
     {
         var queue = await bus.NewSessionQueue();
         await using var client = bus.NewImpatientClient(trySeconds: 1.5);

@@ -139,7 +139,7 @@ internal sealed class PropertyChecks(Bus bus)
             sent.ApplicationProperties[$"p{number}"] = new string('x', 20_000);
         }
 
-        await Expect.Throws<Exception>(() => sender.SendMessageAsync(sent));
+        await Expect.Throws<ArgumentException>(() => sender.SendMessageAsync(sent));
         Expect.Sequence([], await bus.Content(queue));
     }
 

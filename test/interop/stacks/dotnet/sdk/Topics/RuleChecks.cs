@@ -62,7 +62,7 @@ internal sealed class RuleChecks(Bus bus)
         var (topic, subscription) = await NewSubscription();
         await using var manager = bus.Client.CreateRuleManager(topic, subscription);
         var broken = new SqlRuleFilter("colour = = 'red'");
-        await Expect.Throws<Exception>(() => manager.CreateRuleAsync("broken", broken));
+        await Expect.Throws<ArgumentException>(() => manager.CreateRuleAsync("broken", broken));
         await Expect.Throws<ArgumentException>(
             () => bus.Administration.CreateRuleAsync(topic, subscription, new CreateRuleOptions("broken", broken)));
         Expect.Equal("$Default", (await Rules(manager)).Single().Name);

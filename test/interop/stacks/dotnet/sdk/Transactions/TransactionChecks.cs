@@ -154,7 +154,7 @@ internal sealed class TransactionChecks(Bus bus)
         await using var fromA = client.CreateReceiver(a);
         await using var fromB = client.CreateReceiver(b);
         var (first, second) = (await fromA.ReceiveOne(), await fromB.ReceiveOne());
-        await Expect.Throws<Exception>(async () =>
+        await Expect.Throws<TransactionInDoubtException>(async () =>
         {
             using var scope = NewScope();
             await fromA.CompleteMessageAsync(first);
@@ -170,7 +170,7 @@ internal sealed class TransactionChecks(Bus bus)
     {
         var queue = await bus.NewQueue();
         await using var sender = bus.Client.CreateSender(queue);
-        await Expect.Throws<Exception>(async () =>
+        await Expect.Throws<InvalidOperationException>(async () =>
         {
             using var scope = NewScope();
             await sender.SendMessagesAsync(Numbered("m", 60).Select(body => new ServiceBusMessage(body)));
@@ -205,7 +205,7 @@ internal sealed class TransactionChecks(Bus bus)
         await using var sender = bus.Client.CreateSender(queue);
         var order = await receiver.ReceiveOne();
         await UntilAfter(order.LockedUntil);
-        await Expect.Throws<Exception>(async () =>
+        await Expect.Throws<TransactionInDoubtException>(async () =>
         {
             using var scope = NewScope();
             await sender.SendMessageAsync(new ServiceBusMessage("answer"));
