@@ -28,3 +28,42 @@ test('a wrong name is told as that', async () => {
   const entities = entitiesOf(() => 'q');
   await assert.rejects(entities.find('q'), { code: 'ArgumentError', message: /'q' is not valid/ });
 });
+
+/** The entity `q` of a service, and the time by which this process knows it. */
+function changing() {
+  const scheduler = new ManualScheduler();
+  const told: { status?: string } = {};
+  const caller = {
+    call: async ({ path }: { readonly path: string }) => {
+      const facts = { kind: 'queue', requiresSession: false, maxMessageSizeInKilobytes: 256 };
+      const text = JSON.stringify(path.endsWith('$receiver') ? { ...facts, ...told } : facts);
+      return { text } as never;
+    },
+  };
+  const entities = new RemoteEntities(caller as never, scheduler);
+  /** What an attach of a receiver is told. */
+  const statusAt = async (path: string) => {
+    const at = parseEntityPath(path);
+    await entities.require(at, ['Listen']);
+    return (await entities.find(at.key))?.description.status;
+  };
+  return { entities, scheduler, told, statusAt };
+}
+
+test('a receiver learns that its queue is disabled, also if somebody has sent to it since', async () => {
+  const { entities, scheduler, told, statusAt } = changing();
+  told.status = 'Disabled';
+  assert.equal(await statusAt('q'), 'ReceiveDisabled');
+  await scheduler.pass(1000);
+  await entities.destination(parseEntityPath('q'));
+  assert.equal(await statusAt('q'), 'ReceiveDisabled');
+});
+
+test('a receiver of dead letters learns within seconds that the queue is enabled again', async () => {
+  const { scheduler, told, statusAt } = changing();
+  told.status = 'Disabled';
+  assert.equal(await statusAt('q/$deadletterqueue'), 'ReceiveDisabled');
+  delete told.status;
+  await scheduler.pass(6000);
+  assert.equal(await statusAt('q/$deadletterqueue'), 'Active');
+});
