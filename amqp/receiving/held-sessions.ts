@@ -1,7 +1,6 @@
 import type { SessionHandle, SessionLock } from '../../shared/broker/broker.ts';
 import { sessionLockLost } from '../../shared/domain/blocks/session.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { WorkUnderWay } from './work-under-way.ts';
 
 /** A session that a link of this connection holds. */
 export interface HeldSession {
@@ -16,11 +15,11 @@ export interface HeldSession {
  * by its id, or by the link that holds it.
  */
 export class HeldSessions {
-  /** The releases of sessions that links have left. */
-  readonly releases = new WorkUnderWay();
   readonly #held = new Map<string, HeldSession>();
   /** The same by link name. */
   readonly #byLink = new Map<string, HeldSession>();
+  /** The releases under way of sessions that links have left. */
+  readonly #releases = new Map<string, Promise<void>>();
 
   add(path: EntityPath, held: HeldSession): void {
     this.#held.set(holderKey(path, held.lock.sessionId), held);
@@ -32,6 +31,20 @@ export class HeldSessions {
     if (this.#held.get(key) === held) this.#held.delete(key);
     const linkKey = holderKey(path, held.linkName);
     if (this.#byLink.get(linkKey) === held) this.#byLink.delete(linkKey);
+  }
+
+  /** Notes the release of a session that a link has left. It must not fail. */
+  leave(path: EntityPath, sessionId: string, release: Promise<void>): void {
+    const key = holderKey(path, sessionId);
+    this.#releases.set(key, release);
+    void release.then(() => {
+      if (this.#releases.get(key) === release) this.#releases.delete(key);
+    });
+  }
+
+  /** The release of a session that a link has left, if it is under way. */
+  releaseOf(path: EntityPath, sessionId: string): Promise<void> | undefined {
+    return this.#releases.get(holderKey(path, sessionId));
   }
 
   /** Returns the lock of a session. Throws SessionLockLost if no link holds it. */

@@ -138,7 +138,8 @@ async function openSession(
   const stopListening = shutdown.onBegin(endWait);
   const timeoutMs = numberOf(fieldsOf(link.attach.properties).get(TIMEOUT));
   // Some clients leave a session and accept it again without waiting for the answer to the first (semantics W14).
-  await sessions.releases.whenIdle(node.path);
+  const release = sessionId === undefined ? undefined : sessions.releaseOf(node.path, sessionId);
+  if (release !== undefined) await Promise.race([release, aborted(wait.signal)]);
   const slot = workSlots.slot();
   const accepting = dependencies.broker.acceptSession(node.path, {
     sessionId,
@@ -179,11 +180,17 @@ async function openSession(
     deliverer.stop();
     sessions.remove(node.path, held);
     const release = releaseSession(context, node, held.lock);
-    sessions.releases.add(node.path, release);
+    sessions.leave(node.path, lock.sessionId, release);
     return release;
   });
   link.accept(sessionAcceptance(context, link, filter, lock));
   deliverer.start();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /**

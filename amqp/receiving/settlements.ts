@@ -1,6 +1,5 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { WorkUnderWay } from './work-under-way.ts';
 
 const { settlementsAtOnce: CONCURRENT_MAX } = BUDGETS.connection;
 
@@ -16,14 +15,24 @@ interface QueuedWork {
  * (semantics W26).
  */
 export class Settlements {
-  readonly #underWay = new WorkUnderWay();
+  readonly #underWay = new Map<string, Set<Promise<void>>>();
+  /** What all who wait for an entity share, until another settlement is added. */
+  readonly #idle = new Map<string, Promise<unknown>>();
   /** How many deliveries are being settled. */
   #running = 0;
   readonly #waiting = new Set<QueuedWork>();
 
   /** Adds a settlement under way for an entity. */
-  add(path: EntityPath, settlement: Promise<void>): void {
-    this.#underWay.add(path, settlement);
+  add({ key }: EntityPath, settlement: Promise<void>): void {
+    const ofEntity = this.#underWay.get(key) ?? new Set();
+    this.#underWay.set(key, ofEntity.add(settlement));
+    this.#idle.delete(key);
+    void settlement.then(() => {
+      ofEntity.delete(settlement);
+      if (ofEntity.size > 0) return;
+      this.#underWay.delete(key);
+      this.#idle.delete(key);
+    });
   }
 
   /** Runs the settlement of `deliveries` deliveries as soon as fewer than the maximum are being settled. */
@@ -50,7 +59,11 @@ export class Settlements {
   }
 
   /** Resolves once all settlements of an entity that are under way now are done. */
-  async whenIdle(path: EntityPath): Promise<void> {
-    await this.#underWay.whenIdle(path);
+  async whenIdle({ key }: EntityPath): Promise<void> {
+    const underWay = this.#underWay.get(key);
+    if (underWay === undefined) return;
+    const idle = this.#idle.get(key) ?? Promise.all(underWay);
+    this.#idle.set(key, idle);
+    await idle;
   }
 }

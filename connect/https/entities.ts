@@ -54,11 +54,14 @@ export class RemoteEntities {
     this.#scheduler = scheduler;
   }
 
-  /** The entity of a key, at most a minute old, with what clients need of it. Throws Unauthenticated. */
+  /**
+   * The entity of a key, at most a minute old, with what clients need of it. What was told to a receiver goes first: it
+   * has what hinders receivers, too. Throws Unauthenticated.
+   */
   async find(key: string): Promise<Entity | undefined> {
     const path = parseEntityPath(key);
     const rights = (['Listen', 'Send'] as const).toSorted(
-      (a, b) => this.#knownSince(path, b) - this.#knownSince(path, a),
+      (a, b) => Number(this.#isKnown(path, b)) - Number(this.#isKnown(path, a)),
     );
     let refused: unknown;
     for (const right of rights) {
@@ -81,9 +84,10 @@ export class RemoteEntities {
 
   /** Requires the right to send or to listen. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation. */
   async require(path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
-    for (const right of ['Send', 'Listen'] as const) {
-      if (rights.includes(right)) await this.#look(path, right, KNOWN_TO_LINKS_MS);
-    }
+    if (rights.includes('Send')) await this.#look(path, 'Send', KNOWN_TO_LINKS_MS);
+    // The dead-letter queue has the right and the hindrances of its entity, by whose key `find` looks.
+    const entity = parseEntityPath(path.key);
+    if (rights.includes('Listen')) await this.#look(entity, 'Listen', KNOWN_TO_LINKS_MS);
   }
 
   /** The service refused what this process took for right: the entity may have been made anew. */
@@ -92,9 +96,9 @@ export class RemoteEntities {
     this.#known.delete(knownKey(path, 'Listen'));
   }
 
-  #knownSince(path: EntityPath, right: LinkRight): number {
+  #isKnown(path: EntityPath, right: LinkRight): boolean {
     const { at } = this.#known.get(knownKey(path, right)) ?? {};
-    return at !== undefined && this.#scheduler.now() < at + KNOWN_MS ? at : 0;
+    return at !== undefined && this.#scheduler.now() < at + KNOWN_MS;
   }
 
   async #look(path: EntityPath, right: LinkRight, knownMs = KNOWN_MS): Promise<Entity> {

@@ -57,5 +57,5 @@ const FILTER_COUNTS_VERSION = '2024-05';
 /** Whether the client knows the counts of a topic's filters: other clients do not pay for them. */
 export function wantsFilterCounts({ url }: Request): boolean {
   const version = new URL(url).searchParams.get('api-version');
-  return version !== null && version >= FILTER_COUNTS_VERSION;
+  return version !== null && /^\d{4}-\d\d/.test(version) && version >= FILTER_COUNTS_VERSION;
 }

@@ -100,7 +100,7 @@ export function requireSessionsMayForward(
   );
 }
 
-/** MessagingEntityNotFound: the destination is no queue or topic of this namespace (semantics #125). */
+/** ArgumentError: the destination is no queue or topic of this namespace (semantics #125). */
 export function forwardingDestinationNotFound(name: string): BrokerError {
   return new BrokerError(
     'ArgumentError',

@@ -117,8 +117,10 @@ async function activateRound(
     for (const some of chunks(blocks, most)) {
       isDone = (await activate(some, dueAt)) && isDone;
     }
-    // After a cancellation in between, the next round finds the rest.
-    if (isDone) await forgetDues(context, log, together);
+    // After a cancellation or another process in between, the next round finds the rest: what is due later must not
+    // overtake it.
+    if (!isDone) return;
+    await forgetDues(context, log, together);
   }
 }
 

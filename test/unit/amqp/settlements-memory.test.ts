@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WorkUnderWay } from '../../../amqp/receiving/work-under-way.ts';
+import { Settlements } from '../../../amqp/receiving/settlements.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { allocatedBytes } from '../../support/allocated-bytes.ts';
 
@@ -10,11 +10,11 @@ const COUNT = 2000;
 /** What one that waits may take, bytes. */
 const WAITER_BYTES = 4096;
 
-test('what waits for work takes the same memory, however much work is under way', async () => {
-  const work = new WorkUnderWay();
-  for (let i = 0; i < COUNT; i++) work.add(QUEUE, new Promise(() => {}));
+test('what waits for settlements takes the same memory, however many are under way', async () => {
+  const settlements = new Settlements();
+  for (let i = 0; i < COUNT; i++) settlements.add(QUEUE, new Promise(() => {}));
   const bytes = await allocatedBytes(() => {
-    for (let i = 0; i < COUNT; i++) void work.whenIdle(QUEUE);
+    for (let i = 0; i < COUNT; i++) void settlements.whenIdle(QUEUE);
   });
   assert.ok(bytes <= COUNT * WAITER_BYTES, `${Math.round(bytes / COUNT)} bytes for each`);
 });
