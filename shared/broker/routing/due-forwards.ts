@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../domain/units.ts';
 
 /** Instants of one partition that lie closer together share a call, ms. */
 const STEP_MS = 100;
-/** Calls that are remembered, the soonest ones; the sweep makes the others. */
+/** Calls that are remembered; the sweep makes the others. */
 const CALLS_MAX = 10_000;
 /** A timer runs so long at most, ms; then another one follows. */
 const TIMER_MS_MAX = HOUR_MS;
@@ -26,8 +26,6 @@ export class DueForwards {
   readonly #forward: (due: DuePartition) => void;
   readonly #calls = new Map<string, { readonly at: number; readonly due: DuePartition }>();
   #timer: Timer | undefined;
-  /** The instant for which the timer runs, epoch ms. */
-  #next = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   /** `forward` begins to forward what is due in a partition. */
@@ -42,11 +40,10 @@ export class DueForwards {
 
   /** Has the messages of a partition forwarded at an instant, epoch ms. */
   add({ id, key, partition }: DuePartition, instant: number): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#calls.size >= CALLS_MAX) return;
     const at = Math.ceil(instant / STEP_MS) * STEP_MS;
     this.#calls.set(`${at} ${id}.${partition}`, { at, due: { id, key, partition } });
-    if (this.#calls.size > CALLS_MAX) this.#forgetLatest();
-    if (at < this.#next) this.#start();
+    this.#start();
   }
 
   /** Looks at the clock, which may have been moved. */
@@ -69,18 +66,12 @@ export class DueForwards {
     this.#calls.clear();
   }
 
-  #forgetLatest(): void {
-    let latest: readonly [name: string, at: number] = ['', 0];
-    for (const [name, { at }] of this.#calls) if (at > latest[1]) latest = [name, at];
-    this.#calls.delete(latest[0]);
-  }
-
   #start(): void {
     this.#timer?.cancel();
-    this.#next = Number.POSITIVE_INFINITY;
-    for (const { at } of this.#calls.values()) this.#next = Math.min(this.#next, at);
     if (this.#calls.size === 0) return;
-    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, this.#next - this.#clock.now()));
+    let next = Number.POSITIVE_INFINITY;
+    for (const { at } of this.#calls.values()) next = Math.min(next, at);
+    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, next - this.#clock.now()));
     this.#timer = this.#scheduler.after(ms, () => this.check());
     this.#timer.unref?.();
   }

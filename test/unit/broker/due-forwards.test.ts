@@ -61,12 +61,3 @@ test('nothing is forwarded after the end', async () => {
   add('after', MINUTE_MS);
   assert.deepEqual(await pass(HOUR_MS), []);
 });
-
-test('of more than ten thousand calls the soonest are remembered', async () => {
-  const { add, pass } = start();
-  for (let n = 1; n <= 10_000; n++) add(`in ${n} hours`, n * HOUR_MS);
-  add('soon', MINUTE_MS);
-  add('never', 20_000 * HOUR_MS);
-  assert.deepEqual(await pass(MINUTE_MS), ['soon.0']);
-  assert.deepEqual(await pass(HOUR_MS), ['in 1 hours.0']);
-});
