@@ -60,14 +60,10 @@ export function composeDirect(settings: NamespaceSettings): Upstream {
     reach: async () => {
       await composed.entities.find(NO_ENTITY);
     },
-    wake: () => {
-      composed.wakeUps.wakeAll();
-      composed.dueForwards?.check();
-    },
+    wake: () => composed.wakeUps.wakeAll(),
     idle: () => composed.background.settled(),
     close: async () => {
       composed.wakeUps.close();
-      composed.dueForwards?.close();
       await composed.background.settled();
     },
   };

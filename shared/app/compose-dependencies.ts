@@ -1,7 +1,6 @@
 import { rootRulesOf } from '../auth/namespace-keys.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
-import { DueForwards, type DuePartition } from '../broker/routing/due-forwards.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -32,8 +31,6 @@ export interface ComposedDependencies extends SurfaceDependencies {
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly wakeUps: LocalWakeUps;
-  /** Absent in a process that does not last. */
-  readonly dueForwards: DueForwards | undefined;
   readonly dueWork: DueWorkIndex;
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
@@ -60,7 +57,7 @@ export function composeDependencies(
     settings.process ?? processResources(scheduler, settings.memoryBytes);
   const stores = composeStores(settings, ages, { scheduler, workTurns }, { ...serving, watch });
   const { context } = stores;
-  const brokerDependencies: BrokerDependencies & Pick<ComposedDependencies, 'dueForwards'> = {
+  const brokerDependencies: BrokerDependencies = {
     ...stores,
     messages: createMessageStore(context, (entity) =>
       exactSizeOf({ table: context.table, entities: stores.entities, clock }, entity),
@@ -74,17 +71,10 @@ export function composeDependencies(
     memory,
     monotonicNow,
     workTurns,
-    dueForwards: watch && new DueForwards({ scheduler, clock }, (due) => forwardDue(due)),
     soon: (work) => scheduler.soon(work),
   };
-  const forwardDue = ({ id, key, partition }: DuePartition) =>
-    context.background(async () => {
-      const entity = await stores.entities.find(key);
-      if (entity?.id === id) await forwardPending(brokerDependencies, entity, [partition]);
-    });
   return {
     ...stores,
-    dueForwards: brokerDependencies.dueForwards,
     ages,
     scheduler,
     broker: serving.create({ ...brokerDependencies, scheduler, background: context.background }),

@@ -5,7 +5,7 @@ export const realScheduler: Scheduler = {
   now: () => performance.now(),
   after: (ms, work) => {
     const timer = setTimeout(work, ms);
-    return { cancel: () => clearTimeout(timer), unref: () => timer.unref() };
+    return { cancel: () => clearTimeout(timer) };
   },
   every: (ms, work) => {
     const timer = setInterval(work, ms);
