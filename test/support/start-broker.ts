@@ -35,8 +35,6 @@ export const TABLES = {
 } as const;
 
 export interface StartOptions {
-  /** Whether it is a process that does not last, as a function: it has no timers for what it scheduled. */
-  readonly asFunction?: boolean;
   /** Makes random bytes repeatable. */
   readonly seed?: string;
   /** An existing namespace, of which this becomes a second process. */
@@ -179,10 +177,9 @@ function startProcess(
     ...(consumers && { consumers }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
-  const composition =
-    isFunction() || options.asFunction === true
-      ? compose({ ...whole, answerBytesMax: LIMITS.answerBytes }, ONE_AT_A_TIME)
-      : compose(whole);
+  const composition = isFunction()
+    ? compose({ ...whole, answerBytesMax: LIMITS.answerBytes }, ONE_AT_A_TIME)
+    : compose(whole);
   settings.clock.onMove(() => composition.wake());
   return composition;
 }

@@ -58,7 +58,7 @@ function* spoilt(value: unknown, odd: readonly unknown[]): Generator<unknown> {
 
 /** What no schema expresses: the forms of dates, numbers of 64 bits, base64 and SQL, and a name that occurs twice. */
 const FORMS =
-  /"keyName":"k".*"keyName":"k"|"(?:enqueuedBefore|ScheduledEnqueueTimeUtc|\$long|sql|expression|action)":"x?"|"\$long":(?!")|"target":"x"|"Body":"x","BodyEncoding"/;
+  /"keyName":"k".*"keyName":"k"|"(?:enqueuedBefore|ScheduledEnqueueTimeUtc|\$long|sql|expression|action)":"x?"|"\$long":(?!")|"target":"x"|"forward(?:To|DeadLetteredMessagesTo)":"x"|"Body":"x","BodyEncoding"/;
 
 for (const described of OPERATIONS.filter(({ tags }) => tags.includes('management'))) {
   if (described.method !== 'GET' || described.operationId === 'discover') continue;
