@@ -56,7 +56,7 @@ function* spoilt(value: unknown, odd: readonly unknown[]): Generator<unknown> {
   }
 }
 
-/** What no schema expresses: the forms of dates, numbers of 64 bits, base64 and SQL, and a name that occurs twice. */
+/** What no schema expresses: forms of dates, numbers of 64 bits, base64 and SQL; a name twice, or of nothing. */
 const FORMS =
   /"keyName":"k".*"keyName":"k"|"(?:enqueuedBefore|ScheduledEnqueueTimeUtc|\$long|sql|expression|action)":"x?"|"\$long":(?!")|"target":"x"|"forward(?:To|DeadLetteredMessagesTo)":"x"|"Body":"x","BodyEncoding"/;
 
