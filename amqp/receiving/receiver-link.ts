@@ -189,6 +189,7 @@ async function openSession(
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

@@ -25,6 +25,7 @@ export class FilterCounter {
     const live = new Set(subscriptions.map(({ id }) => id));
     const counts = { sql: 0, correlation: 0 };
     if (live.size === 0) return counts;
+    if (this.#left <= 0) return undefined;
     for await (const { sk, kind } of this.#table.allStale(rulesOf(this.#namespace, topic.id))) {
       if (this.#left-- <= 0) return undefined;
       if (!live.has(String(sk).split('/', 1)[0] ?? '')) continue;
