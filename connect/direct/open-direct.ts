@@ -60,10 +60,14 @@ export function composeDirect(settings: NamespaceSettings): Upstream {
     reach: async () => {
       await composed.entities.find(NO_ENTITY);
     },
-    wake: () => composed.wakeUps.wakeAll(),
+    wake: () => {
+      composed.wakeUps.wakeAll();
+      composed.dueForwards?.check();
+    },
     idle: () => composed.background.settled(),
     close: async () => {
       composed.wakeUps.close();
+      composed.dueForwards?.close();
       await composed.background.settled();
     },
   };

@@ -69,10 +69,14 @@ export function compose(settings: ComposeSettings, serving = MANY_AT_ONCE): Comp
     sweep: async () => {
       await sweep();
     },
-    wake: () => dependencies.wakeUps.wakeAll(),
+    wake: () => {
+      dependencies.wakeUps.wakeAll();
+      dependencies.dueForwards?.check();
+    },
     idle: () => dependencies.background.settled(),
     close: async () => {
       dependencies.wakeUps.close();
+      dependencies.dueForwards?.close();
       await dependencies.background.settled();
     },
   };

@@ -1,6 +1,7 @@
 import { rootRulesOf } from '../auth/namespace-keys.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
+import { DueForwards, type DuePartition } from '../broker/routing/due-forwards.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -31,6 +32,8 @@ export interface ComposedDependencies extends SurfaceDependencies {
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly wakeUps: LocalWakeUps;
+  /** Absent in a process that does not last. */
+  readonly dueForwards: DueForwards | undefined;
   readonly dueWork: DueWorkIndex;
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
@@ -57,6 +60,10 @@ export function composeDependencies(
     settings.process ?? processResources(scheduler, settings.memoryBytes);
   const stores = composeStores(settings, ages, { scheduler, workTurns }, { ...serving, watch });
   const { context } = stores;
+  const { background } = context;
+  const dueForwards = serving.forwardsWhenDue
+    ? new DueForwards({ scheduler, clock, background, forward: (due) => forwardDue(due) })
+    : undefined;
   const brokerDependencies: BrokerDependencies = {
     ...stores,
     messages: createMessageStore(context, (entity) =>
@@ -71,13 +78,19 @@ export function composeDependencies(
     memory,
     monotonicNow,
     workTurns,
+    dueForwards,
     soon: (work) => scheduler.soon(work),
+  };
+  const forwardDue = async ({ id, key, partition }: DuePartition) => {
+    const entity = await stores.entities.find(key);
+    if (entity?.id === id) await forwardPending(brokerDependencies, entity, [partition]);
   };
   return {
     ...stores,
+    dueForwards,
     ages,
     scheduler,
-    broker: serving.create({ ...brokerDependencies, scheduler, background: context.background }),
+    broker: serving.create({ ...brokerDependencies, scheduler, background }),
     forwardPending: (entity, partitions) => forwardPending(brokerDependencies, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerDependencies, entity),
     namespaceKeys: rootRulesOf(settings.rootKey),

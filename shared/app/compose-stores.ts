@@ -8,6 +8,7 @@ import type { Entity } from '../domain/entities/entity.ts';
 import { pause, type Scheduler } from '../domain/scheduler.ts';
 import { Limiter } from '../domain/turns/limiter.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
+import { SharedRuns } from '../domain/turns/shared-runs.ts';
 import { brotli } from '../storage/blocks/compression.ts';
 import { DocumentTable, documentClientOf } from '../storage/dynamodb/document-table.ts';
 import { singleRequests } from '../storage/dynamodb/item-requests.ts';
@@ -98,6 +99,7 @@ export function composeStores(
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
+    forwarding: new SharedRuns(),
     plainSessions: new PlainSessions(),
     ownBlocks: stream?.ownBlocks,
     isCurrent: (log) => isCurrent(entities, log),

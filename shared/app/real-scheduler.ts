@@ -5,7 +5,7 @@ export const realScheduler: Scheduler = {
   now: () => performance.now(),
   after: (ms, work) => {
     const timer = setTimeout(work, ms);
-    return { cancel: () => clearTimeout(timer) };
+    return { cancel: () => clearTimeout(timer), unref: () => timer.unref() };
   },
   every: (ms, work) => {
     const timer = setInterval(work, ms);

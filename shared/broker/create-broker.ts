@@ -54,6 +54,11 @@ export interface Serving {
    * receivers of a log: many processes that remember the same messages would choose the same.
    */
   readonly remembersScans: boolean;
+  /**
+   * Whether the process itself forwards what it scheduled when it comes due. A function, which is frozen between calls,
+   * leaves it to the sweep.
+   */
+  readonly forwardsWhenDue: boolean;
   /** Lets calls that arrive together share requests; absent = each has its own. A function does not load it. */
   readonly share?: typeof shareCalls;
 }
@@ -62,6 +67,7 @@ export interface Serving {
 export const ONE_AT_A_TIME: Serving = {
   create: (parts) => createBroker(parts),
   remembersScans: false,
+  forwardsWhenDue: false,
 };
 
 /** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */

@@ -9,6 +9,7 @@ import type { MessageStore } from './ports/messages.ts';
 import type { PartitionHints } from './ports/partition-hints.ts';
 import type { SessionStore } from './ports/sessions.ts';
 import type { WakeUps } from './ports/wake-ups.ts';
+import type { DueForwards } from './routing/due-forwards.ts';
 import type { PartitionSelector } from './routing/partition-selector.ts';
 
 /** Counts the copies that one operation makes for subscriptions, until they are stored. */
@@ -41,6 +42,8 @@ export interface BrokerDependencies {
   readonly monotonicNow: () => number;
   /** Divides the time of this process among long operations. */
   readonly workTurns: Pick<WorkTurns, 'next'>;
+  /** Forwards scheduled messages when they come due; absent = the sweep does. */
+  readonly dueForwards?: Pick<DueForwards, 'add'> | undefined;
   /** Calls work after what is under way now. */
   readonly soon: Scheduler['soon'];
 }

@@ -19,6 +19,8 @@ export interface Scheduler {
 export interface Timer {
   /** Cancels the calls that have not happened yet. */
   cancel(): void;
+  /** Lets the process end before the call. Absent = it always does. */
+  unref?(): void;
 }
 
 /** Resolves after `ms` milliseconds. */

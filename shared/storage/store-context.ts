@@ -4,6 +4,7 @@ import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { Limiter } from '../domain/turns/limiter.ts';
 import type { LoopTurns } from '../domain/turns/loop-turns.ts';
+import type { SharedRuns } from '../domain/turns/shared-runs.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
 import type { ItemRequests } from './dynamodb/item-requests.ts';
@@ -34,6 +35,8 @@ export interface StoreContext {
   readonly scans: { readonly small: Limiter; readonly large: Limiter };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
+  /** The calls that forward due messages, by log. */
+  readonly forwarding: SharedRuns<boolean>;
   readonly plainSessions: PlainSessions;
   readonly sizeEstimate: SizeEstimate;
   /** Absent in a process that reads no stream. */

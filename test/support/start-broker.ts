@@ -37,6 +37,8 @@ export const TABLES = {
 export interface StartOptions {
   /** Makes random bytes repeatable. */
   readonly seed?: string;
+  /** Whether it serves one request at a time, as a function does, which leaves to the sweep what it scheduled. */
+  readonly asFunction?: boolean;
   /** An existing namespace, of which this becomes a second process. */
   readonly beside?: TestBroker;
   readonly client?: DynamoDBClient;
@@ -177,9 +179,10 @@ function startProcess(
     ...(consumers && { consumers }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
-  const composition = isFunction()
-    ? compose({ ...whole, answerBytesMax: LIMITS.answerBytes }, ONE_AT_A_TIME)
-    : compose(whole);
+  const composition =
+    isFunction() || options.asFunction === true
+      ? compose({ ...whole, answerBytesMax: LIMITS.answerBytes }, ONE_AT_A_TIME)
+      : compose(whole);
   settings.clock.onMove(() => composition.wake());
   return composition;
 }

@@ -12,6 +12,7 @@ import { shareCalls } from './share-calls.ts';
 export const MANY_AT_ONCE: Serving = {
   create: (parts) => createGroupedBroker(parts),
   remembersScans: true,
+  forwardsWhenDue: true,
   share: shareCalls,
 };
 

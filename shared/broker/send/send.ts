@@ -1,3 +1,4 @@
+import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { BrokerError, entityNotFound, invalidOperation } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { IngressSettings, TopicDescription } from '../../domain/entities/descriptions.ts';
@@ -175,6 +176,7 @@ async function distribute(
     await requireRoutable(dependencies, entity, atOnce);
   }
   const scheduled = later.length === 0 ? NONE : await store(dependencies, sending, later, append);
+  forwardWhenDue(dependencies, entity, scheduled);
   if (atOnce.length > 0) {
     const storing = store(dependencies, sending, atOnce, publish);
     await (later.length === 0 ? storing : storing.catch(storedInPart));
@@ -183,6 +185,19 @@ async function distribute(
 }
 
 const NONE: ReadonlyMap<Message, bigint | undefined> = new Map();
+
+/** Has messages that wait in an entity that forwards go on when they come due, by their sequence numbers. */
+function forwardWhenDue(
+  { dueForwards }: Pick<BrokerDependencies, 'dueForwards'>,
+  { id, key }: Entity,
+  scheduled: SentNumbers,
+): void {
+  for (const [{ scheduledEnqueueAt }, number] of scheduled) {
+    if (scheduledEnqueueAt === undefined || number === undefined) continue;
+    const { partition } = splitSequenceNumber(number);
+    dueForwards?.add({ id, key, partition }, scheduledEnqueueAt);
+  }
+}
 
 /** Throws if a topic cannot route the messages. The room for their copies is kept for the send. */
 async function requireRoutable(

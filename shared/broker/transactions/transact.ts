@@ -19,13 +19,20 @@ import type {
 } from '../ports/transactions.ts';
 import { countingAttempt, withCopyAccount } from '../routing/copy-account.ts';
 import { tryForward } from '../routing/forward-pending.ts';
+import { storesSentMessages } from '../send/send.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/session-operations.ts';
 import { readToken } from '../settle/settle.ts';
 import { mayDeadLetter, requireAction, requireInSession } from '../settle/settlement-rules.ts';
 import { completeAnswered } from './answered-before.ts';
 import { inOperation } from './error-context.ts';
 import { reserveSends, withoutDuplicates } from './transact-duplicates.ts';
-import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
+import {
+  type EntitySend,
+  outcomesOf,
+  prepareSends,
+  takeSends,
+  type Via,
+} from './transact-sends.ts';
 
 /** Carries out operations, all or none; see `Broker.transact`. */
 export async function transact(
@@ -112,11 +119,24 @@ async function execute(
       for (const { reservation } of sends) {
         if (reservation !== undefined) await dependencies.messages.confirm(reservation);
       }
+      for (const one of fresh) forwardSentWhenDue(dependencies, one);
       if (settling !== undefined) await forwardDeadLetters(dependencies, settling);
       return outcomes;
     } catch (error) {
       sends = await reserveSends(dependencies, sends, error);
     }
+  }
+}
+
+/** Has what a transaction scheduled in an entity that forwards go on when it comes due. */
+function forwardSentWhenDue(
+  { dueForwards }: BrokerDependencies,
+  { entity, log: { partition }, appended }: EntitySend,
+): void {
+  if (storesSentMessages(entity)) return;
+  for (const { message } of appended) {
+    if (message.scheduledEnqueueAt === undefined) continue;
+    dueForwards?.add({ id: entity.id, key: entity.key, partition }, message.scheduledEnqueueAt);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Log, logOf, logOfSession } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
-import type { Entity } from '../../domain/entities/entity.ts';
+import { type Entity, forwardsMessages } from '../../domain/entities/entity.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import { inParallel } from '../../domain/turns/in-parallel.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
@@ -106,7 +106,9 @@ async function workIn(
   // The due time that this process remembers may be older than the entry.
   context.dueTimes.forget(whole);
   await resumePublications(context, whole);
-  if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
+  // What forwards sends on its due messages itself, below.
+  const keeps = entity.description.kind !== 'topic' && !forwardsMessages(entity);
+  if (keeps) await activateDue(context, whole, clock.now());
   await deadLetterLapsedOf(dependencies, entity, log);
   await dependencies.forwardPending(entity, [log.partition]);
 }

@@ -44,13 +44,17 @@ export async function activateDue(context: StoreContext, log: Log, now: number):
 
 /**
  * Forwards the due scheduled messages of a topic, whose rules decide only now where they go, or of an entity with
- * ForwardTo. True = some were due.
+ * ForwardTo. True = some were due. Within this process one call after the other, so that they keep their order.
  */
 export async function forwardDue(
   context: StoreContext,
   log: Log,
   forward: Forward,
 ): Promise<boolean> {
+  return await context.forwarding.run(logKey(log), () => forwardEachDue(context, log, forward));
+}
+
+async function forwardEachDue(context: StoreContext, log: Log, forward: Forward): Promise<boolean> {
   return await forEachDue(context, log, context.clock.now(), async (blocks, dueAt) => {
     const taken = blocks.map((block) => ({ block, slots: slotsOf(block) }));
     const batch = await readBatch(context, { log, taken }, dueAt);

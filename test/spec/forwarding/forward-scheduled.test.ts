@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
 import { isoInstant } from '../queues/queue.ts';
 
-/** Scheduled messages of a queue that forwards, which the sweep sends on when they come due. */
+/** Scheduled messages of what forwards, which the process that scheduled them sends on when they come due. */
 
 const COUNT = 20;
 const BODIES = Array.from({ length: COUNT }, (_, i) => `${i}`);
+/** What one message takes from one queue to another when it comes due, write units. */
+const WRITES = 12;
+const SUBSCRIPTION = subscription('s');
 
 /** Starts `source`, which forwards to `target`, with messages that come due one second after the other. */
 async function start(t: TestContext): Promise<TestBroker> {
@@ -26,10 +30,43 @@ async function bodiesIn(broker: TestBroker): Promise<readonly string[]> {
   return (await broker.receiveAndDeleteMany('target', COUNT)).map(({ body }) => body);
 }
 
-test('they arrive in the order of their times', async (t) => {
+test('they arrive in the order of their times, though the sweep begins at the same moment', async (t) => {
   const broker = await start(t);
   broker.clock.advance({ minutes: 5 });
   await broker.sweep();
   await broker.idle();
   assert.deepEqual(await bodiesIn(broker), BODIES);
+});
+
+test('what comes due while earlier ones are still on their way waits for its turn', async (t) => {
+  const broker = await start(t);
+  broker.clock.advance({ seconds: 59 });
+  const { write } = await broker.units(async () => {
+    for (const _ of BODIES) broker.clock.advance({ seconds: 1 });
+  });
+  assert.deepEqual(await bodiesIn(broker), BODIES);
+  assert.ok(write <= COUNT * WRITES, `${write} write units for ${COUNT} messages`);
+});
+
+test('peeks of a subscription, the timer and the sweep of one process forward what is due at a topic once', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker);
+  await createSubscription(broker, SUBSCRIPTION);
+  for (const [i, body] of BODIES.entries()) {
+    const at = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 + i }) };
+    await broker.schedule('t', [{ Body: body, BrokerProperties: at }]);
+  }
+  broker.clock.advance({ seconds: 59 });
+  const { write } = await broker.units(async () => {
+    const looks: Promise<unknown>[] = [];
+    for (const _ of BODIES) {
+      broker.clock.advance({ seconds: 1 });
+      looks.push(broker.peek(SUBSCRIPTION), broker.sweep());
+    }
+    await Promise.all(looks);
+    await broker.idle();
+  });
+  const bodies = (await broker.receiveAndDeleteMany(SUBSCRIPTION, COUNT)).map(({ body }) => body);
+  assert.deepEqual(bodies, BODIES);
+  assert.ok(write <= COUNT * WRITES, `${write} write units for ${COUNT} messages`);
 });

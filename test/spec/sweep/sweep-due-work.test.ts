@@ -29,7 +29,7 @@ const MANY = 450;
 
 /** A sweep whose queries of one queue fail until `mend` is called. */
 async function startFailing(t: TestContext) {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   await createQueues(broker, 'target', 'bad', 'good');
   const items = new StoredItems(broker);
   t.after(() => items.close());
@@ -109,7 +109,7 @@ test('one sweep does hundreds of entries of due work', async (t) => {
 });
 
 test('a queue whose due work kills the sweep is postponed, so that later sweeps finish', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   await createQueues(broker, 'target', 'fatal', 'good');
   const items = new StoredItems(broker);
   t.after(() => items.close());
@@ -155,12 +155,16 @@ const isDueWork =
 
 /** Pauses a sender before it stores a message that comes due together with a stored one. */
 async function startLateSender(t: TestContext) {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   await createQueues(broker, 'target', 'source');
   await broker.sweep();
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  const sender = await startBroker(t, { beside: broker, client: pauses.client });
+  const sender = await startBroker(t, {
+    beside: broker,
+    client: pauses.client,
+    asFunction: true,
+  });
   broker.clock.advance({ seconds: 60 });
   await schedule(sender, 'source', 'first', 5);
   const storing = pauses.pauseNext(({ command }) => command === 'TransactWriteItemsCommand');
@@ -198,7 +202,7 @@ test('a message stored while a sweep is working on its queue is forwarded by the
 });
 
 test('messages whose last delivery lapses before and after a sweep died are dead-lettered alike', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   expectStatus(await broker.createQueue('target'), 201);
   const settings = {
     LockDuration: 'PT1M',
@@ -228,7 +232,7 @@ test('messages whose last delivery lapses before and after a sweep died are dead
 });
 
 test('a sweep that was frozen does not forward by a ForwardTo that was removed meanwhile', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   await createQueues(broker, 'target', 'source');
   await broker.sweep();
   await schedule(broker, 'source', 'due', 5);

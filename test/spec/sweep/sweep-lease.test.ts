@@ -6,7 +6,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 /** A namespace with a due message, and another process whose sweep has taken the lease and is paused. */
 async function startSweeping(t: TestContext) {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { asFunction: true });
   expectStatus(await broker.createQueue('target'), 201);
   expectStatus(await broker.createQueue('q', { ForwardTo: 'target' }), 201);
   const at = new Date(broker.clock.now() + 10_000).toUTCString();
