@@ -51,6 +51,16 @@ export async function peek(
   return elementsOf(answer.text).map(readMessage);
 }
 
+/** Whether the messages of an entity are in sessions; those of its dead-letter queues never are. */
+export async function hasSessions(
+  client: Caller,
+  { text, subQueue }: ClientPath,
+): Promise<boolean> {
+  if (subQueue !== 'main') return false;
+  const answer = await client.call({ method: 'GET', path: `${text}/messages/$receiver` });
+  return fieldOf(JSON.parse(answer.text), 'requiresSession') === true;
+}
+
 /** A session that this client holds. */
 export interface HeldSession {
   readonly sessionId: string;

@@ -2,7 +2,7 @@ import type { Caller } from './call.ts';
 import { RefusalError } from './client-errors.ts';
 import type { ClientPath } from './entity-path.ts';
 import type { ClientMessage } from './message.ts';
-import { listSessions, PEEK_MAX, peek } from './message-calls.ts';
+import { hasSessions, listSessions, PEEK_MAX, peek } from './message-calls.ts';
 
 /** What to read of an entity, and whom to tell what cannot be read. */
 export interface ReadAllOptions {
@@ -32,21 +32,12 @@ export async function* readAll(
   options: ReadAllOptions,
 ): AsyncGenerator<readonly ClientMessage[]> {
   const { sessionId } = options;
-  const pages = readPages(client, path, options, sessionId);
-  let first: IteratorResult<readonly ClientMessage[]>;
-  try {
-    first = await pages.next();
-  } catch (error) {
-    if (sessionId !== undefined || !needsSession(error)) throw error;
-    options.withSessions?.();
-    for await (const id of listSessions(client, path)) {
-      yield* readPages(client, path, options, id);
-    }
+  if (sessionId !== undefined || !(await hasSessions(client, path))) {
+    yield* readPages(client, path, options, sessionId);
     return;
   }
-  if (first.done) return;
-  yield first.value;
-  yield* pages;
+  options.withSessions?.();
+  for await (const id of listSessions(client, path)) yield* readPages(client, path, options, id);
 }
 
 async function* readPages(
@@ -78,11 +69,6 @@ async function* readPages(
       }
     }
   }
-}
-
-/** Whether a request was refused because the entity has sessions and none was named. */
-export function needsSession(error: unknown): boolean {
-  return error instanceof RefusalError && error.message.includes('requires sessions');
 }
 
 /** The number after the message that an answer cannot carry; undefined for other errors. */

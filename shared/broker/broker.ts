@@ -160,7 +160,7 @@ export interface DeleteOptions {
 
 /** Options of peeking. */
 export interface PeekOptions {
-  /** Required if the entity requires sessions; no lock is needed. */
+  /** Shows this session only; no lock is needed. Absent = all of them. */
   readonly sessionId?: string | undefined;
   /** The lowest sequence number to return; absent = from the front. */
   readonly fromSequenceNumber?: bigint | undefined;

@@ -131,6 +131,12 @@ export const PARAMETERS = {
     'customer-7',
     'The session id, if the entity requires sessions. Any text, including the empty one.',
   ),
+  peekSession: query(
+    'sessionId',
+    text,
+    'customer-7',
+    'Shows this session only. Without it, an entity with sessions shows the messages of all of them.',
+  ),
   sessionLock,
   /** These two for operations that require a session. */
   heldSession: {

@@ -183,7 +183,7 @@ export const MESSAGE_OPERATIONS = {
     refusals: NAMING_MESSAGES,
   },
   peek: {
-    parameters: ['fromSequenceNumber', 'peekMessages', 'sessionId'],
+    parameters: ['fromSequenceNumber', 'peekMessages', 'peekSession'],
     answers: {
       200: answer('The messages, in order.', { ...received(unlocked), ...EXACT_UNLOCKED }),
     },

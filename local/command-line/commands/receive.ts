@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { RefusalError } from '../../../client/client-errors.ts';
 import { type ClientPath, readPath } from '../../../client/entity-path.ts';
 import type { ClientMessage } from '../../../client/message.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type Settlement,
   settle,
 } from '../../../client/message-calls.ts';
-import { needsSession } from '../../../client/read-all.ts';
 import { UsageError } from '../../startup-error.ts';
 import { connect } from '../connect.ts';
 import type { CommonOptions, Context } from '../context.ts';
@@ -47,6 +47,11 @@ interface Receiving {
   readonly isDeleting: boolean;
   /** What becomes of a printed message; undefined = nothing. */
   readonly settlement: Settlement | undefined;
+}
+
+/** Whether a request was refused because the entity has sessions and none was named. */
+function needsSession(error: unknown): boolean {
+  return error instanceof RefusalError && error.message.includes('requires sessions');
 }
 
 /** Receives messages, prints each, and settles it only then. */

@@ -17,9 +17,9 @@ import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 const AT_ONCE = 4;
 
 /**
- * Shows messages of one sub-queue (semantics #75); see `Broker.peek`. It locks nothing and counts no delivery
- * (semantics #74). In a dead-letter queue it first moves in messages of the main queue whose last lock expired
- * (semantics D2).
+ * Shows messages of one sub-queue (semantics #75), of all its sessions unless one is named (semantics S9, S12); see
+ * `Broker.peek`. It locks nothing and counts no delivery (semantics #74). In a dead-letter queue it first moves in
+ * messages of the main queue whose last lock expired (semantics D2).
  */
 export async function peek(
   dependencies: BrokerDependencies,
@@ -33,9 +33,10 @@ export async function peek(
     payloads,
   } = options;
   const entity = await findReceivable(dependencies, path);
-  requireSessionFits(entity, path, sessionId);
-  if (sessionId !== undefined)
+  if (sessionId !== undefined) {
+    requireSessionFits(entity, path, sessionId);
     return await peekSession(dependencies, entity, path, sessionId, options);
+  }
   const from = splitSequenceNumber(fromSequenceNumber);
   await deadLetterLapsed(dependencies, entity, path);
   const max = Math.min(maxMessages, LIMITS.peekMessages);

@@ -2,6 +2,7 @@ import type { Peeked, PeekRequest } from '../../broker/ports/messages.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
 import { type BlockSection, SLOTS_MAX } from '../../domain/blocks/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
+import { UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import { failedDeliveries } from '../../domain/blocks/slot.ts';
 import type { MessageState, StoredMessage } from '../../domain/messages/message.ts';
 import { holdPayloads } from '../../domain/messages/payload-account.ts';
@@ -10,14 +11,10 @@ import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
+import { lockStatesOf } from '../sessions/session-item.ts';
 import type { StoreContext } from '../store-context.ts';
-
-/** The position of a message in a log. */
-interface MessagePosition {
-  readonly sequence: bigint;
-  readonly block: Block;
-  readonly slotIndex: number;
-}
+import { lowestOf, type MessagePosition, positionsIn } from './positions.ts';
+import { positionsInSessions } from './positions-in-sessions.ts';
 
 const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 const PAGE_BLOCKS_MAX = 100;
@@ -30,20 +27,21 @@ const SPAN = BigInt(SLOTS_MAX);
  */
 export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();
-  const whole = withoutSession(log);
-  await activateDue(context, whole, now);
-  const { from, maxMessages, rules } = request;
-  const found = await Promise.all([
-    positionsFrom(context, log, 'live', from, maxMessages),
-    positionsFrom(context, log, 'deferred', from, maxMessages),
-    positionsFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
-  ]);
-  const positions = found.flat().sort(bySequence).slice(0, maxMessages);
+  await activateDue(context, withoutSession(log), now);
+  const { maxMessages } = request;
+  const isOfAllSessions = log.sessions !== undefined && log.sessionId === undefined;
+  const found = isOfAllSessions
+    ? await inAllSessions(context, log, request)
+    : await inOneLog(context, log, request);
+  const positions = lowestOf(found, maxMessages);
   const { there, loaded, isMore } = await loadFirst(context, log, positions, request);
+  const locks = isOfAllSessions ? await lockStatesOf(context, log, delivered(there)) : undefined;
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
-  for (const { block, slotIndex, sequence } of there) {
+  for (const { block, slotIndex, sequence, sessionId } of there) {
+    const session = locks?.get(sessionId ?? '') ?? UNLOCKED_SESSION;
+    const rules = locks === undefined ? request.rules : { ...request.rules, session };
     const content = loaded.at(block, slotIndex);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
@@ -61,6 +59,38 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     });
   }
   return { messages: shown, isCut: isMore || positions.length === maxMessages };
+}
+
+type Range = Pick<PeekRequest, 'from' | 'maxMessages'>;
+
+async function inOneLog(
+  context: StoreContext,
+  log: Log,
+  { from, maxMessages }: Range,
+): Promise<readonly MessagePosition[]> {
+  const found = await Promise.all([
+    positionsFrom(context, log, 'live', from, maxMessages),
+    positionsFrom(context, log, 'deferred', from, maxMessages),
+    positionsFrom(context, withoutSession(log), 'scheduled', from, maxMessages, log.sessionId),
+  ]);
+  return found.flat();
+}
+
+/** A message that comes due meanwhile is found twice rather than not at all, since sessions are read last. */
+async function inAllSessions(
+  context: StoreContext,
+  log: Log,
+  { from, maxMessages }: Range,
+): Promise<readonly MessagePosition[]> {
+  const scheduled = await positionsFrom(context, log, 'scheduled', from, maxMessages);
+  return [...scheduled, ...(await positionsInSessions(context, log, from, maxMessages))];
+}
+
+/** The sessions of messages that were delivered; their locks decide whether the deliveries failed (semantics #94). */
+function delivered(positions: readonly MessagePosition[]): readonly string[] {
+  return positions.flatMap(({ block, slotIndex, sessionId }) =>
+    sessionId === undefined || slotOf(block, slotIndex).tag === undefined ? [] : [sessionId],
+  );
 }
 
 /**
@@ -130,25 +160,14 @@ async function positionsFrom(
       sessionId === undefined
         ? page.blocks
         : page.blocks.filter((block) => block.sessionId === sessionId);
-    positions.push(...blocks.flatMap(positionsIn).filter(({ sequence }) => sequence >= from));
+    positions.push(
+      ...blocks.flatMap((block) => positionsIn(block)).filter(({ sequence }) => sequence >= from),
+    );
     start = page.next;
     const last = page.blocks.at(-1)?.sequence;
     // Blocks may overlap, so only numbers up to the first one of the last block read are sure to be complete.
     const sure = positions.filter(({ sequence }) => last !== undefined && sequence <= last);
     if (sure.length >= count) break;
   }
-  return positions.sort(bySequence).slice(0, count);
-}
-
-function positionsIn(block: Block): MessagePosition[] {
-  return Array.from(block.slots.keys(), (slotIndex) => ({
-    sequence: block.sequence + BigInt(slotIndex),
-    block,
-    slotIndex,
-  }));
-}
-
-function bySequence(a: MessagePosition, b: MessagePosition): number {
-  if (a.sequence === b.sequence) return 0;
-  return a.sequence < b.sequence ? -1 : 1;
+  return lowestOf(positions, count);
 }

@@ -60,6 +60,11 @@ export function sessionOf(sortKey: string): string | undefined {
   return escaped.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** Sort keys with such a prefix begin with a slash. */
+export const FIRST_SESSION = '/';
+/** Sorts after all of them, and before the blocks that belong to no session. */
+export const AFTER_SESSIONS = '0';
+
 /** The item collection of the locks and states of a partition's sessions; a purge leaves it alone. */
 export function sessionsCollection({ entityId, partition }: Pick<Log, 'entityId' | 'partition'>) {
   return `${entityId}.${partition}k`;

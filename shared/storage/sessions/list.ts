@@ -7,7 +7,9 @@ import { fromBlockItem } from '../blocks/block-item.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
   AFTER_SECTIONS,
+  AFTER_SESSIONS,
   FIRST_READY,
+  FIRST_SESSION,
   logKey,
   sessionOf,
   sessionPrefix,
@@ -18,9 +20,6 @@ import { addReady, readReady } from './ready-index.ts';
 import { parseSession, readSession, toLockState } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
-/** Sort keys of sessions begin with a slash; this sorts after all of them. */
-const FIRST_SESSION = '/';
-const AFTER_SESSIONS = '0';
 
 /** Ids of the first sessions in the order of their keys (semantics S11); see `SessionStore.list`. */
 export async function listSessions(

@@ -1,9 +1,10 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Log } from '../../domain/blocks/log.ts';
+import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { LOCK_ID_BYTES, lockIdOf, type SessionLockState } from '../../domain/blocks/session.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { ItemRequests } from '../dynamodb/item-requests.ts';
-import type { Item } from '../dynamodb/table.ts';
-import { sessionKey } from '../schema/message-keys.ts';
+import { type Item, keyOfItem, type Table } from '../dynamodb/table.ts';
+import { sessionKey, sessionOf } from '../schema/message-keys.ts';
 
 /**
  * A session as an item, which exists while the session has a holder, released locks or a state:
@@ -50,6 +51,23 @@ export async function readSession(
 ): Promise<Session> {
   const item = await items.get(sessionKey(session));
   return item === undefined ? NOTHING : parseSession(item);
+}
+
+/** The states of the locks of some sessions of a partition, by id. One read unit for each that has an item. */
+export async function lockStatesOf(
+  { table, clock }: { readonly table: Table; readonly clock: Clock },
+  partition: Log,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, SessionLockState>> {
+  const keys = Array.from(new Set(sessionIds), (id) => sessionKey(logOfSession(partition, id)));
+  const items = await table.getMany(keys, { consistent: true });
+  const now = clock.now();
+  return new Map(
+    items.map((item) => [
+      sessionOf(keyOfItem(item).sk) ?? '',
+      toLockState(parseSession(item), partition, now),
+    ]),
+  );
 }
 
 /** Parses a session's item. */

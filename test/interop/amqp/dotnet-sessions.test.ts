@@ -44,6 +44,26 @@ describe('sessions of the .NET client', () => {
     raw.destroy();
   });
 
+  test('S12 a plain receiver peeks at all sessions in order, page by page, but receives nothing', async () => {
+    const own = newName('peeked');
+    await administrationOf(namespace.connectionString).createQueue(own, { requiresSession: true });
+    const sender = client.createSender(own);
+    for (const [i, sessionId] of ['B', 'A', 'B', 'C'].entries()) {
+      await sender.sendMessages({ body: i, sessionId });
+    }
+    const at = new Date(Date.now() + 3_600_000);
+    await sender.scheduleMessages({ body: 4, sessionId: 'D' }, at);
+    const plain = client.createReceiver(own);
+    const found = [];
+    for (;;) {
+      const page = await plain.peekMessages(2);
+      if (page.length === 0) break;
+      found.push(...page.map(({ body, sessionId }) => `${body} ${sessionId}`));
+    }
+    assert.deepEqual(found, ['0 B', '1 A', '2 B', '3 C', '4 D']);
+    await assert.rejects(plain.receiveMessages(1), /non-sessionful message receiver/);
+  });
+
   test('a session that may be shared is refused in words that the client takes for "not supported"', async () => {
     const session = RawSession.root(namespace.port);
     const filters = mapOf({ [NON_EXCLUSIVE]: list([str('S'), NULL]) }, symbol);

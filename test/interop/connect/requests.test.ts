@@ -4,8 +4,8 @@ import { connectInProcess, startOverHttp } from './over-http.ts';
 
 /** How many requests the official client causes over HTTPS. */
 
-async function connected(t: TestContext) {
-  const over = await startOverHttp(t);
+async function connected(t: TestContext, settings?: Parameters<typeof startOverHttp>[2]) {
+  const over = await startOverHttp(t, {}, settings);
   const client = connectInProcess(t, over);
   const { link, queue } = over;
   const requestsOf = async (work: () => Promise<unknown>) => {
@@ -69,4 +69,18 @@ test('a group that is refused costs few requests more, and only what is wrong in
   });
   assert.deepEqual(refused(), [70]);
   assert.ok(forOne <= 15, `${forOne} requests`);
+});
+
+test('S12 a plain receiver peeks at all sessions of a queue, in one request', async (t) => {
+  const { client, queue, requestsOf } = await connected(t, { requiresSession: true });
+  const sender = client.createSender(queue);
+  for (const sessionId of ['B', 'A', 'B'])
+    await sender.sendMessages({ body: sessionId, sessionId });
+  const receiver = client.createReceiver(queue);
+  const seen: unknown[] = [];
+  const requests = await requestsOf(async () => {
+    seen.push(...(await receiver.peekMessages(10)).map(({ body }) => body));
+  });
+  assert.deepEqual(seen, ['B', 'A', 'B']);
+  assert.equal(requests, 1);
 });

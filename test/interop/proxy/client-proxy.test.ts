@@ -111,6 +111,14 @@ describe('a proxy beside its clients', () => {
     await sender.cancelScheduledMessages(
       await sender.scheduleMessages({ ...properties, body: 'z' }, new Date(Date.now() + 3_600_000)),
     );
+    const seen = await bus.createReceiver('events', 'all').peekMessages(10);
+    assert.deepEqual(
+      seen.map(({ sessionId, body }) => [sessionId, String(body)[0]]),
+      [
+        ['S', 'x'],
+        ['S', 'y'],
+      ],
+    );
     const session = await bus.acceptNextSession('events', 'all');
     await session.setSessionState('state');
     const [large, small] = await receive(session, 2);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { SessionStep } from './session-clients.ts';
 import { HOLDERS, LOCK_MS, SESSIONS } from './session-model.ts';
+import { peekAll } from './session-peeks.ts';
 import {
   accept,
   list,
@@ -55,6 +56,7 @@ const STEPS: readonly (readonly [number, fc.Arbitrary<SessionStep>])[] = [
   // Rare, because it takes seconds: the processes discard their hints about the queue.
   [1, at.map(update)],
   [2, at.map(list)],
+  [6, fc.tuple(fc.constantFrom(2, 5, 250), at).map(([...options]) => peekAll(...options))],
 ];
 
 /** Each step as many times as its weight. */
