@@ -23,23 +23,42 @@ export interface ServedNamespace {
   stop(): Promise<void>;
 }
 
-/** Starts one. It keeps its data and its certificate in `folder`. */
+type Ending = () => Promise<void>;
+
+/** Starts one, or leaves nothing behind. It keeps its data and its certificate in `folder`. */
 export async function serveNamespace(folder: string): Promise<ServedNamespace> {
-  const endings: (() => Promise<void>)[] = [];
-  const place = { after: (end: () => Promise<void>) => endings.push(end) };
+  const endings: Ending[] = [];
+  // An ending may wait for a start, which adds another ending.
+  const stop = async () => {
+    for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+  };
+  try {
+    return { ...(await start(folder, endings)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function start(folder: string, endings: Ending[]): Promise<Omit<ServedNamespace, 'stop'>> {
+  const place = { after: (end: Ending) => endings.push(end) };
   const certificate = join(folder, 'cert.pem');
   const port = await freePort();
   const args = ['--data', join(folder, 'data'), '--certificate', certificate, '--port', `${port}`];
   const servers: Cli[] = [];
-  const start = async () => {
+  const startServer = async () => {
     servers.push(await startNamespaceCli(place, { args }));
   };
-  await start();
-  const control = await serveControl(async () => {
-    await kill(servers.at(-1));
-    await start();
+  await startServer();
+  let restarted = Promise.resolve();
+  const control = await serveControl(() => {
+    restarted = kill(servers.at(-1)).then(startServer);
+    return restarted;
   });
-  endings.push(() => closed(control));
+  endings.push(async () => {
+    await closed(control);
+    await restarted.catch(() => {});
+  });
   const connectionString = `Endpoint=sb://localhost:${port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${KEY};UseDevelopmentEmulator=true;`;
   const proxy = startCli(place, {
     command: 'proxy',
@@ -57,9 +76,6 @@ export async function serveNamespace(folder: string): Promise<ServedNamespace> {
     },
     faults: () =>
       servers.map((server) => server.errors().replaceAll(USUAL_PORT_TAKEN, '')).join(''),
-    stop: async () => {
-      for (const end of endings.reverse()) await end();
-    },
   };
 }
 

@@ -52,11 +52,11 @@ public sealed class Tally(string what)
         Say($"left out  {name}: {why}");
     }
 
-    /// <summary>Prints the counts and returns the exit code, 0: the program has come to its end.</summary>
+    /// <summary>Prints the counts and returns the exit code that goes with them: 1 if a check failed.</summary>
     public int Report()
     {
         Console.WriteLine(JsonSerializer.Serialize(new { what, ran, failed, skipped }));
-        return 0;
+        return failed == 0 ? 0 : 1;
     }
 
     private static void Say(string line) => Console.Error.WriteLine(line);
