@@ -214,7 +214,8 @@ const WIDTH = 16;
 const ALL_BYTES = 4 * MB;
 const SHARE_BYTES = 512 * KB;
 
-function bytesOf({ rule }: Document): number {
+/** The size of the rule in a document. */
+export function bytesOf({ rule }: Document): number {
   return rule instanceof Uint8Array ? rule.byteLength : 0;
 }
 
