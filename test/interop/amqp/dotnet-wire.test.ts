@@ -145,24 +145,6 @@ describe('frames of the .NET client', () => {
     session.raw.destroy();
   });
 
-  test('a receiver is refused at once where nothing is handed out, since the client does not hear of it later', async () => {
-    const admin = administrationOf(namespace.connectionString);
-    const [disabled, forwarding, last] = [newName('off'), newName('on'), await newQueue()];
-    await admin.createQueue(disabled, { status: 'ReceiveDisabled' });
-    const forwards = { forwardTo: last, forwardDeadLetteredMessagesTo: last };
-    await admin.createQueue(forwarding, forwards);
-    for (const [address, condition] of [
-      [disabled, 'com.microsoft:entity-disabled'],
-      [forwarding, 'amqp:not-allowed'],
-      [`${forwarding}/$DeadLetterQueue`, 'amqp:not-allowed'],
-    ] as const) {
-      const session = RawSession.root(namespace.port);
-      assert.equal((await session.receiver(sourceOf(address))).source, undefined, address);
-      assert.equal((await session.raw.hear('detach')).error?.condition, condition);
-      session.raw.destroy();
-    }
-  });
-
   test('one transaction spans entities, each with its own right, all or nothing', async () => {
     const [orders, answers] = [await newQueue(), await newQueue()];
     await client.createSender(orders).sendMessages([hello('one'), hello('two')]);

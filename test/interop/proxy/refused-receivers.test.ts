@@ -14,24 +14,28 @@ async function startProxy(t: TestContext) {
   const proxy = await startClientProxy({ upstream, key: KEY, host: '127.0.0.1', port: 0 });
   t.after(() => proxy.stop());
   const connect = () => RawAmqp.authenticated(proxy.port, 'RootManageSharedAccessKey', KEY);
-  return { admin: administrationOf(namespace.connectionString), queue, connect };
+  const admin = administrationOf(namespace.connectionString);
+  return { admin, queue, connect, port: namespace.port };
 }
 
-test('a proxy over HTTP refuses a receiver at once where nothing is handed out', async (t) => {
-  const { admin, queue, connect } = await startProxy(t);
-  const [disabled, forwarding] = [newName('off'), newName('on')];
+test('a namespace, and a proxy over HTTP, refuse a receiver at once where nothing is handed out: the client for .NET does not hear of it later', async (t) => {
+  const { admin, queue, connect, port } = await startProxy(t);
+  const [disabled, sendOnly, forwarding] = [newName('off'), newName('send'), newName('on')];
   await admin.createQueue(disabled, { status: 'Disabled' });
+  await admin.createQueue(sendOnly, { status: 'ReceiveDisabled' });
   const forwards = { forwardTo: queue, forwardDeadLetteredMessagesTo: queue };
   await admin.createQueue(forwarding, forwards);
   for (const [address, condition] of [
     [disabled, 'com.microsoft:entity-disabled'],
+    [sendOnly, 'com.microsoft:entity-disabled'],
     [forwarding, 'amqp:not-allowed'],
     [`${forwarding}/$DeadLetterQueue`, 'amqp:not-allowed'],
   ] as const) {
-    const raw = connect();
-    assert.equal((await new RawSession(raw).receiver(sourceOf(address))).source, undefined);
-    assert.equal((await raw.hear('detach')).error?.condition, condition, address);
-    raw.destroy();
+    for (const session of [RawSession.root(port), new RawSession(connect())]) {
+      assert.equal((await session.receiver(sourceOf(address))).source, undefined, address);
+      assert.equal((await session.raw.hear('detach')).error?.condition, condition, address);
+      session.raw.destroy();
+    }
   }
 });
 
