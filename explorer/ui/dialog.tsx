@@ -34,14 +34,12 @@ export function Dialog(props: DialogProps) {
   return (
     <dialog
       ref={dialog}
+      closedby={isBusy ? 'none' : 'closerequest'}
       onCancel={(event) => {
+        // For browsers that do not know `closedby`. Others would ask at the first Escape only, and close at the second.
         if (isBusy) event.preventDefault();
       }}
-      onClose={() => {
-        // A browser closes it at the second Escape, whatever the page says.
-        if (isBusy) dialog.current?.showModal();
-        else onClose();
-      }}
+      onClose={onClose}
       aria-labelledby={heading}
     >
       <form onSubmit={submit}>
