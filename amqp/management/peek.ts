@@ -19,7 +19,8 @@ export async function peekedBytes(input: Input): Promise<number> {
 export async function peek({ context, path, body }: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const messages = await context.dependencies.broker.peek(path, {
-    fromSequenceNumber: bigintOf(fields.at('from-sequence-number')),
+    // Below the first number is the front.
+    fromSequenceNumber: front(bigintOf(fields.at('from-sequence-number'))),
     sessionId: fields.text('session-id'),
     maxMessages: fields.requiredCount('message-count', LIMITS.peekMessages),
   });
@@ -30,6 +31,10 @@ export async function peek({ context, path, body }: Input): Promise<AmqpValue | 
     mapOf({ message: binary(writeMessage(isBare ? withoutBody(message) : message)) }),
   );
   return mapOf({ messages: list(entries) });
+}
+
+function front(number: bigint | undefined): bigint | undefined {
+  return number !== undefined && number < 0n ? undefined : number;
 }
 
 /** Returns a message without a body section, not even an empty one. */

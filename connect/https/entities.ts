@@ -40,6 +40,8 @@ interface Known {
   readonly entity: Promise<Entity>;
   /** When it was asked for, monotonic ms. */
   readonly at: number;
+  /** Whether it gave receivers nothing. */
+  hinders?: boolean;
 }
 
 /** What this process knows of the entities of a namespace, and of its own rights to them. */
@@ -87,7 +89,10 @@ export class RemoteEntities {
     if (rights.includes('Send')) await this.#look(path, 'Send', KNOWN_TO_LINKS_MS);
     // The dead-letter queue has the right and the hindrances of its entity, by whose key `find` looks.
     const entity = parseEntityPath(path.key);
-    if (rights.includes('Listen')) await this.#look(entity, 'Listen', KNOWN_TO_LINKS_MS);
+    if (!rights.includes('Listen')) return;
+    // A receiver that was refused attaches again when nothing hinders it any more.
+    if (this.#known.get(knownKey(entity, 'Listen'))?.hinders) this.forget(entity);
+    await this.#look(entity, 'Listen', KNOWN_TO_LINKS_MS);
   }
 
   /** The service refused what this process took for right: the entity may have been made anew. */
@@ -106,10 +111,12 @@ export class RemoteEntities {
     const known = this.#known.get(key);
     const now = this.#scheduler.now();
     if (known !== undefined && now < known.at + knownMs) return await known.entity;
-    const entity = this.#read(path, right);
-    this.#known.set(key, { entity, at: now });
+    const asked: Known = { entity: this.#read(path, right), at: now };
+    this.#known.set(key, asked);
     try {
-      return await entity;
+      const entity = await asked.entity;
+      asked.hinders = hinders(entity);
+      return entity;
     } catch (error) {
       this.#known.delete(key);
       throw error;
@@ -183,6 +190,12 @@ function described(kind: unknown, json: unknown): EntityDescription {
   const filteringMessagesBeforePublishing =
     fieldOf(json, 'filteringMessagesBeforePublishing') === true;
   return { ...TOPIC_DEFAULTS, ...ingress, filteringMessagesBeforePublishing };
+}
+
+function hinders({ description }: Entity): boolean {
+  if (description.kind === 'topic') return false;
+  const { status, forwardTo, forwardDeadLetteredMessagesTo } = description;
+  return status !== 'Active' || (forwardTo ?? forwardDeadLetteredMessagesTo) !== undefined;
 }
 
 /** What keeps a receiver from getting messages. An older deployment does not tell it. */

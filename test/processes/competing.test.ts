@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { isoInstant } from '../spec/queues/queue.ts';
 import { type Outgoing, type PauseClient, startPauses } from '../support/pause-client.ts';
@@ -92,4 +93,21 @@ test('L15 a purge of a queue that other processes have replaced by a topic is re
   assert.match(answer.text, /InvalidOperation/);
   deletion.goOn();
   expectStatus(await deleting, 200);
+});
+
+test('a peek whose message is taken before it is loaded shows the next one, not an end', async (t) => {
+  const { slow, fast, pauses } = await start(t);
+  const LARGE = randomBytes(30_000).toString('hex');
+  for (const body of ['1', '2', '3']) expectStatus(await fast.send('q', body + LARGE), 201);
+  await slow.peek('q', { max: 1 });
+  const loading = pauses.pauseNext(({ command }) => command === 'BatchGetItemCommand');
+  const peeking = slow.peek('q', { max: 1 });
+  await Promise.race([loading.reached, peeking]);
+  assert.ok(await fast.receiveAndDelete('q'));
+  await fast.idle();
+  loading.goOn();
+  assert.deepEqual(
+    (await peeking).map(({ body }) => body?.slice(0, 1)),
+    ['2'],
+  );
 });

@@ -47,7 +47,7 @@ export async function peek(
   let partitions = partitionNumbers(entity).slice(from.partition);
   for (let atOnce = 1; partitions.length > 0; atOnce = AT_ONCE) {
     const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };
-    const pages = await Promise.all(
+    const pages = await Promise.allSettled(
       partitions.slice(0, atOnce).map(async (partition) => {
         await forwardTopicDue(dependencies, path, partition);
         return await dependencies.messages.peek(logOf(entity, path.subQueue, partition), {
@@ -58,7 +58,10 @@ export async function peek(
         });
       }),
     );
-    for (const { messages, isCut } of pages) {
+    for (const page of pages) {
+      // What a partition in front has filled is an answer, whatever became of those behind it.
+      if (page.status === 'rejected') throw page.reason;
+      const { messages, isCut } = page.value;
       for (const message of messages) {
         bytesLeft -= messageSize(message.message);
         if (shown.length === max || (shown.length > 0 && bytesLeft < 0)) return shown;
@@ -66,6 +69,7 @@ export async function peek(
       }
       if (isCut) return shown;
     }
+    if (shown.length === max) return shown;
     partitions = partitions.slice(atOnce);
   }
   return shown;

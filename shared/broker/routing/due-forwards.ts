@@ -8,6 +8,8 @@ import { HOUR_MS } from '../../domain/units.ts';
 const STEP_MS = 100;
 /** Calls that are remembered, the soonest ones; the sweep makes the others. */
 const CALLS_MAX = 10_000;
+/** So many of the latest are forgotten together when there are more. */
+const FORGOTTEN = 1000;
 /** Partitions that are forwarded at the same time. */
 const AT_ONCE = 8;
 /** A timer runs so long at most, ms; then another one follows. */
@@ -50,9 +52,13 @@ export class DueForwards {
   add({ id, key, partition }: DuePartition, instant: number): void {
     if (this.#isClosed) return;
     const at = Math.ceil(instant / STEP_MS) * STEP_MS;
-    this.#calls.set(`${at} ${id}.${partition}`, { at, due: { id, key, partition } });
+    const name = `${at} ${id}.${partition}`;
+    if (this.#calls.has(name)) return;
+    this.#calls.set(name, { at, due: { id, key, partition } });
     if (this.#calls.size > CALLS_MAX) this.#forgetLatest();
-    if (at < this.#next) this.#start();
+    // It may have come due while it was being stored.
+    if (at <= this.#parts.clock.now()) this.check();
+    else if (at < this.#next) this.#startFor(at);
   }
 
   /** Looks at the clock, which may have been moved. */
@@ -93,19 +99,23 @@ export class DueForwards {
   }
 
   #forgetLatest(): void {
-    let latest: readonly [name: string, at: number] = ['', 0];
-    for (const [name, { at }] of this.#calls) if (at > latest[1]) latest = [name, at];
-    this.#calls.delete(latest[0]);
+    const latest = [...this.#calls].sort(([, a], [, b]) => b.at - a.at);
+    for (const [name] of latest.slice(0, FORGOTTEN)) this.#calls.delete(name);
   }
 
   /** Starts the timer for the next instant. What is due already waits for the end of a call that runs. */
   #start(): void {
-    this.#timer?.cancel();
-    this.#next = Number.POSITIVE_INFINITY;
     const now = this.#parts.clock.now();
-    for (const { at } of this.#calls.values()) if (at > now) this.#next = Math.min(this.#next, at);
-    if (this.#next === Number.POSITIVE_INFINITY) return;
-    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, this.#next - now));
+    let next = Number.POSITIVE_INFINITY;
+    for (const { at } of this.#calls.values()) if (at > now) next = Math.min(next, at);
+    this.#startFor(next);
+  }
+
+  #startFor(next: number): void {
+    this.#timer?.cancel();
+    this.#next = next;
+    if (next === Number.POSITIVE_INFINITY) return;
+    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, next - this.#parts.clock.now()));
     this.#timer = this.#parts.scheduler.after(ms, () => this.check());
     this.#timer.unref?.();
   }

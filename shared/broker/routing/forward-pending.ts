@@ -44,13 +44,11 @@ async function forwardPendingIn(
   const main = logOf(entity, 'main', partition);
   if (forwardTo !== undefined) {
     const send = forwarderTo(dependencies, main, entity, ['forwardTo', forwardTo], (copy) => copy);
-    await dependencies.messages.forwardDue(main, send);
-    const isMore = await dependencies.messages.forwardAll(
-      main,
-      policyOf(source, 'main', partition),
-      send,
-    );
+    const policy = policyOf(source, 'main', partition);
+    // First what is active: a peek may have made it so when it was due, and what is due now came later.
+    const isMore = await dependencies.messages.forwardAll(main, policy, send);
     if (isMore) dependencies.messages.leaveToSweep(main);
+    else await dependencies.messages.forwardDue(main, send);
   }
   if (forwardDeadLetteredMessagesTo !== undefined) {
     const log = logOf(entity, 'deadLetter', partition);

@@ -18,6 +18,8 @@ import { positionsInSessions } from './positions-in-sessions.ts';
 
 const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 const PAGE_BLOCKS_MAX = 100;
+/** How often a peek looks further, where receivers have taken all that it found. */
+const LOOKS_MAX = 20;
 /** How many numbers one block covers at most. */
 const SPAN = BigInt(SLOTS_MAX);
 
@@ -28,13 +30,9 @@ const SPAN = BigInt(SLOTS_MAX);
 export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();
   await activateDue(context, withoutSession(log), now);
-  const { maxMessages } = request;
   const isOfAllSessions = log.sessions !== undefined && log.sessionId === undefined;
-  const found = isOfAllSessions
-    ? await inAllSessions(context, log, request)
-    : await inOneLog(context, log, request);
-  const positions = lowestOf(found, maxMessages);
-  const { there, loaded, isMore } = await loadFirst(context, log, positions, request);
+  const find = isOfAllSessions ? inAllSessions : inOneLog;
+  const { there, loaded, isMore } = await firstThere(context, log, request, find);
   const locks = isOfAllSessions ? await lockStatesOf(context, log, delivered(there)) : undefined;
 
   const shown: StoredMessage[] = [];
@@ -58,7 +56,33 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
     });
   }
-  return { messages: shown, isCut: isMore || positions.length === maxMessages };
+  return { messages: shown, isCut: isMore };
+}
+
+/** The first messages that are still there when they are loaded; `isMore` = there may be more behind them. */
+async function firstThere(
+  context: StoreContext,
+  log: Log,
+  request: PeekRequest,
+  find: typeof inOneLog,
+): Promise<Loaded> {
+  const { maxMessages } = request;
+  let { from } = request;
+  for (let look = 1; ; look++) {
+    const positions = lowestOf(await find(context, log, { from, maxMessages }), maxMessages);
+    const loaded = await loadFirst(context, log, positions, request);
+    const isAtEnd = positions.length < maxMessages;
+    if (loaded.there.length > 0 || isAtEnd || look === LOOKS_MAX)
+      return { ...loaded, isMore: loaded.isMore || !isAtEnd };
+    // Receivers took all of them meanwhile. An answer without messages would say that there are no more.
+    from = (positions.at(-1)?.sequence ?? from) + 1n;
+  }
+}
+
+interface Loaded {
+  readonly there: readonly MessagePosition[];
+  readonly loaded: LoadedMessages;
+  readonly isMore: boolean;
 }
 
 type Range = Pick<PeekRequest, 'from' | 'maxMessages'>;
@@ -102,11 +126,7 @@ async function loadFirst(
   log: Log,
   positions: readonly MessagePosition[],
   { maxBytes, payloads }: PeekRequest,
-): Promise<{
-  readonly there: readonly MessagePosition[];
-  readonly loaded: LoadedMessages;
-  readonly isMore: boolean;
-}> {
+): Promise<Loaded> {
   let rest = positions;
   for (;;) {
     const blocks = new Set<Block>();

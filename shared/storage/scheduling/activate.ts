@@ -4,6 +4,7 @@ import { type Log, logOfSession } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Message } from '../../domain/messages/message.ts';
+import { pause, randomFraction } from '../../domain/scheduler.ts';
 import { readPartitionHeader, takeNumbers } from '../append/partition-header.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';
@@ -27,6 +28,9 @@ const SESSION_BLOCKS_PER_TRANSACTION = 33;
 const DUES_PER_ROUND = 45;
 /** Rounds of one call; the next call continues. */
 const ROUNDS_MAX = 100;
+/** After a conflict a call waits up to so long, ms, twice as long after each further one, while the other process goes on. */
+const CONFLICT_MS = 40;
+const CONFLICT_MS_MAX = 640;
 
 /**
  * Activates scheduled messages that have come due, in bulk. They get new sequence numbers, as if they were enqueued at
@@ -89,22 +93,24 @@ async function forEachDue(
     context.dueTimes.note(logKey(log), header.nextDueAt, readAt);
     return false;
   }
-  for (let round = 0; round < ROUNDS_MAX; round++) {
+  for (let round = 0, conflicts = 0; round < ROUNDS_MAX; round++) {
     const dues = await readDueItems(context, log, now, DUES_PER_ROUND);
     if (dues.length === 0) break;
-    await activateRound(context, log, dues, activate);
+    if (await activateRound(context, log, dues, activate)) continue;
+    const most = Math.min(CONFLICT_MS * 2 ** conflicts++, CONFLICT_MS_MAX);
+    await pause(context.scheduler, randomFraction(context.random) * most);
   }
   await raiseNextDueTime(context, log, header);
   return true;
 }
 
-/** Activates due messages, earliest first, and deletes their due items. */
+/** Activates due messages, earliest first, and deletes their due items. False = something was in between. */
 async function activateRound(
   context: StoreContext,
   log: Log,
   dues: readonly Due[],
   activate: Activate,
-): Promise<void> {
+): Promise<boolean> {
   for (const [dueAt, together] of groupBy(dues, (due) => due.dueAt)) {
     const keys = together
       .flatMap(({ sequences }) => sequences)
@@ -123,9 +129,10 @@ async function activateRound(
     }
     // After a cancellation or another process in between, the next round finds the rest: what is due later must not
     // overtake it.
-    if (!isDone) return;
+    if (!isDone) return false;
     await forgetDues(context, log, together);
   }
+  return true;
 }
 
 async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {

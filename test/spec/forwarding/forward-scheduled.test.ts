@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { hookedClient } from '../../support/hooked-client.ts';
+import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
@@ -69,4 +72,79 @@ test('peeks of a subscription, the timer and the sweep of one process forward wh
   const bodies = (await broker.receiveAndDeleteMany(SUBSCRIPTION, COUNT)).map(({ body }) => body);
   assert.deepEqual(bodies, BODIES);
   assert.ok(write <= COUNT * WRITES, `${write} write units for ${COUNT} messages`);
+});
+
+test('what comes due while it is still being stored goes on without the sweep', async (t) => {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const broker = await startBroker(t, { client: pauses.client });
+  expectStatus(await broker.createQueue('target'), 201);
+  expectStatus(await broker.createQueue('source', { ForwardTo: 'target' }), 201);
+  const stored = pauses.pauseNextAnswer(({ command }) => command === 'TransactWriteItemsCommand');
+  const at = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 1 }) };
+  const scheduling = broker.schedule('source', [{ Body: 'late', BrokerProperties: at }]);
+  await stored.reached;
+  broker.clock.advance({ seconds: 2 });
+  stored.goOn();
+  await scheduling;
+  await broker.idle();
+  assert.deepEqual(await bodiesIn(broker), ['late']);
+});
+
+for (const asFunction of [true, false]) {
+  const who = asFunction ? 'the sweep' : 'the timer';
+  test(`what a peek of the source has made active is sent on by ${who} before what comes due later`, async (t) => {
+    const broker = await startBroker(t, { asFunction });
+    expectStatus(await broker.createQueue('target'), 201);
+    expectStatus(await broker.createQueue('source', { ForwardTo: 'target' }), 201);
+    // In one step of the timer, so that the peek comes first.
+    for (const [body, seconds] of [
+      ['first', 5.01],
+      ['second', 5.05],
+    ] as const) {
+      const at = { ScheduledEnqueueTimeUtc: isoInstant({ seconds }) };
+      await broker.schedule('source', [{ Body: body, BrokerProperties: at }]);
+    }
+    broker.clock.advance({ ms: 5015 });
+    const states = (await broker.peek('source')).map(({ broker: { State } }) => State);
+    assert.deepEqual(states, ['Scheduled', 'Active']);
+    broker.clock.advance({ minutes: 1 });
+    if (asFunction) await broker.sweep();
+    await broker.idle();
+    assert.deepEqual(await bodiesIn(broker), ['first', 'second']);
+  });
+}
+
+/** The answer to a transaction whose message another process has taken. */
+function taken(): TransactionCanceledException {
+  const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }];
+  return new TransactionCanceledException({ message: 'No.', $metadata: {}, CancellationReasons });
+}
+
+test('a forward that another process is ahead of waits before it tries again, longer each time', async (t) => {
+  const CONFLICTS = 6;
+  let conflicts = 0;
+  const client = hookedClient(({ command }) => {
+    if (command !== 'TransactWriteItemsCommand' || conflicts === 0) return;
+    conflicts--;
+    throw taken();
+  });
+  t.after(() => client.destroy());
+  const broker = await startBroker(t, { client, asFunction: true, seed: 'waits' });
+  expectStatus(await broker.createQueue('target'), 201);
+  expectStatus(await broker.createQueue('source', { ForwardTo: 'target' }), 201);
+  const waited: number[] = [];
+  for (const [i, count] of [0, CONFLICTS].entries()) {
+    const at = { ScheduledEnqueueTimeUtc: isoInstant({ seconds: 60 * (i + 1) }) };
+    await broker.schedule('source', [{ Body: `${i}`, BrokerProperties: at }]);
+    broker.clock.advance({ seconds: 60 });
+    const begun = broker.time.now();
+    conflicts = count;
+    await broker.sweep();
+    waited.push(broker.time.now() - begun);
+  }
+  assert.deepEqual(await bodiesIn(broker), ['0', '1']);
+  const [quiet = 0, busy = 0] = waited;
+  t.diagnostic(`waited ${quiet} ms, and ${busy} ms after conflicts`);
+  assert.ok(busy - quiet >= 300, `${busy - quiet} ms`);
 });

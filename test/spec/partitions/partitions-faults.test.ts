@@ -147,6 +147,18 @@ for (const failing of ['all', 'writes', 'reads'] as const) {
   });
 }
 
+test('#P14 a peek shows the page that partitions in front fill while one behind refuses', async (t) => {
+  const { broker, close } = await start(t);
+  const keys = await keysByPartition(broker);
+  await sendKeyed(broker, 'in front', { PartitionKey: keys[CLOSED - 1] });
+  close([CLOSED]);
+  assert.deepEqual(
+    (await broker.peek('p', { max: 1 })).map(({ body }) => body),
+    ['in front'],
+  );
+  expectStatus(await broker.request('GET', 'p/messages?maxMessages=2'), 503);
+});
+
 test('#P12 a settlement is refused only for the messages of the unavailable partition', async (t) => {
   const { broker, close } = await start(t);
   await fillEach(broker);

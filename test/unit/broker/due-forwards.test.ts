@@ -68,6 +68,13 @@ test('a clock that stands still lets nothing come due, and one that is moved doe
   assert.deepEqual(forwarded, ['later.0']);
 });
 
+test('what has come due before it is added is forwarded at once', async () => {
+  const { add, clock, forwarded } = start();
+  clock.advance({ ms: MINUTE_MS });
+  add('late', MINUTE_MS - 1);
+  assert.deepEqual(forwarded, ['late.0']);
+});
+
 test('nothing is forwarded after the end', async () => {
   const { add, pass, dueForwards } = start();
   add('before', MINUTE_MS);
