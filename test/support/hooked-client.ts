@@ -2,6 +2,7 @@ import {
   type DynamoDBClient,
   InternalServerError,
   ProvisionedThroughputExceededException,
+  TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
 import { collectionOf, type Outgoing } from './pause-client.ts';
 import { engineClient } from './start-broker.ts';
@@ -34,4 +35,10 @@ export function databaseFault(): InternalServerError {
 export function throttled(): ProvisionedThroughputExceededException {
   const $metadata = { httpStatusCode: 400 };
   return new ProvisionedThroughputExceededException({ message: 'Throttled.', $metadata });
+}
+
+/** The answer to a transaction that another process is ahead of. */
+export function refusedTransaction(): TransactionCanceledException {
+  const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }];
+  return new TransactionCanceledException({ message: 'No.', $metadata: {}, CancellationReasons });
 }

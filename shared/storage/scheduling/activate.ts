@@ -28,7 +28,7 @@ const SESSION_BLOCKS_PER_TRANSACTION = 33;
 const DUES_PER_ROUND = 45;
 /** Rounds of one call; the next call continues. */
 const ROUNDS_MAX = 100;
-/** After a conflict a call waits up to so long, ms, twice as long after each further one, while the other process goes on. */
+/** A call waits up to so long after a conflict, ms, and twice as long after each further one: the other goes on. */
 const CONFLICT_MS = 40;
 const CONFLICT_MS_MAX = 640;
 

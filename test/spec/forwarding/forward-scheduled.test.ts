@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import { hookedClient } from '../../support/hooked-client.ts';
+import { hookedClient, refusedTransaction } from '../../support/hooked-client.ts';
 import { startPauses } from '../../support/pause-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
@@ -115,19 +114,13 @@ for (const asFunction of [true, false]) {
   });
 }
 
-/** The answer to a transaction whose message another process has taken. */
-function taken(): TransactionCanceledException {
-  const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }];
-  return new TransactionCanceledException({ message: 'No.', $metadata: {}, CancellationReasons });
-}
-
 test('a forward that another process is ahead of waits before it tries again, longer each time', async (t) => {
   const CONFLICTS = 6;
   let conflicts = 0;
   const client = hookedClient(({ command }) => {
     if (command !== 'TransactWriteItemsCommand' || conflicts === 0) return;
     conflicts--;
-    throw taken();
+    throw refusedTransaction();
   });
   t.after(() => client.destroy());
   const broker = await startBroker(t, { client, asFunction: true, seed: 'waits' });
