@@ -1,7 +1,7 @@
 import { rootRulesOf } from '../auth/namespace-keys.ts';
 import { ONE_AT_A_TIME, type Serving } from '../broker/create-broker.ts';
 import type { BrokerDependencies } from '../broker/dependencies.ts';
-import { DueForwards, type DuePartition } from '../broker/routing/due-forwards.ts';
+import type { DueForwards, DuePartition } from '../broker/routing/due-forwards.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
 import { PartitionSelector } from '../broker/routing/partition-selector.ts';
 import { AgeClock } from '../domain/age.ts';
@@ -61,9 +61,8 @@ export function composeDependencies(
   const stores = composeStores(settings, ages, { scheduler, workTurns }, { ...serving, watch });
   const { context } = stores;
   const { background } = context;
-  const dueForwards = serving.forwardsWhenDue
-    ? new DueForwards({ scheduler, clock, background, forward: (due) => forwardDue(due) })
-    : undefined;
+  const forward = (due: DuePartition) => forwardDue(due);
+  const dueForwards = serving.dueForwards?.({ scheduler, clock, background, forward });
   const brokerDependencies: BrokerDependencies = {
     ...stores,
     messages: createMessageStore(context, (entity) =>

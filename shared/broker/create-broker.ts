@@ -7,6 +7,7 @@ import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
 import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
 import { peek } from './receive/peek.ts';
 import { receive } from './receive/receive.ts';
+import type { DueForwards } from './routing/due-forwards.ts';
 import { type StoreSend, send, storeMessages } from './send/send.ts';
 import {
   acceptSession,
@@ -54,20 +55,19 @@ export interface Serving {
    * receivers of a log: many processes that remember the same messages would choose the same.
    */
   readonly remembersScans: boolean;
-  /**
-   * Whether the process itself forwards what it scheduled when it comes due. A function, which is frozen between calls,
-   * leaves it to the sweep.
-   */
-  readonly forwardsWhenDue: boolean;
   /** Lets calls that arrive together share requests; absent = each has its own. A function does not load it. */
   readonly share?: typeof shareCalls;
+  /**
+   * Makes what forwards scheduled messages when they come due; absent = the sweep does, as for a function, which is
+   * frozen between calls and does not load it.
+   */
+  readonly dueForwards?: (...parts: ConstructorParameters<typeof DueForwards>) => DueForwards;
 }
 
 /** For a process that serves one request at a time beside many others, such as a function. */
 export const ONE_AT_A_TIME: Serving = {
   create: (parts) => createBroker(parts),
   remembersScans: false,
-  forwardsWhenDue: false,
 };
 
 /** Creates a broker for a process that serves one request at a time: each call has its own requests to the database. */

@@ -1,5 +1,6 @@
 import type { Broker } from '../broker.ts';
 import { type BrokerParts, createBroker, type Serving } from '../create-broker.ts';
+import { DueForwards } from '../routing/due-forwards.ts';
 import { send } from '../send/send.ts';
 import { groupedAccept } from './accepts.ts';
 import { groupedClaim } from './claims.ts';
@@ -12,8 +13,8 @@ import { shareCalls } from './share-calls.ts';
 export const MANY_AT_ONCE: Serving = {
   create: (parts) => createGroupedBroker(parts),
   remembersScans: true,
-  forwardsWhenDue: true,
   share: shareCalls,
+  dueForwards: (parts) => new DueForwards(parts),
 };
 
 /**
