@@ -26,8 +26,9 @@ test('at most two of 30 waiting receives look for a new message', async (t) => {
     expectStatus(await broker.send('q', 'x'), 201);
     await Promise.race(waiting);
   });
-  // The send, the claim and its deletion; and the look of the next receive, which finds nothing.
-  assert.ok(requests <= 8, `${requests} requests`);
+  // The send, the claim and its deletion; the look of the next receive, which finds nothing; on a slow machine also the
+  // poll of a half second that falls in between.
+  assert.ok(requests <= 9, `${requests} requests`);
   expectStatus(await broker.sendBatch('q', Array(RECEIVERS - 1).fill({ Body: 'x' })), 201);
   assert.equal((await Promise.all(waiting)).filter((message) => message?.body === 'x').length, 30);
 });
