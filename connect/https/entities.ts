@@ -192,6 +192,7 @@ function described(kind: unknown, json: unknown): EntityDescription {
   return { ...TOPIC_DEFAULTS, ...ingress, filteringMessagesBeforePublishing };
 }
 
+/** Whether receivers of an entity, or of its dead letters, get nothing. */
 function hinders({ description }: Entity): boolean {
   if (description.kind === 'topic') return false;
   const { status, forwardTo, forwardDeadLetteredMessagesTo } = description;

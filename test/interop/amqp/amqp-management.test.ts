@@ -112,6 +112,25 @@ describe('requests to $management', () => {
     }
   });
 
+  test('a peek from a number below the first begins at the front, also of a partitioned queue', async () => {
+    const queue = newName('partitioned');
+    await administrationOf(namespace.connectionString).createQueue(queue, {
+      enablePartitioning: true,
+    });
+    const bodies = Array.from({ length: 20 }, (_, i) => `${i}`);
+    const sender = client.createSender(queue);
+    for (const body of bodies) await sender.sendMessages({ body, partitionKey: body });
+    const asking = RawSession.root(namespace.port);
+    const from = (number: bigint) =>
+      mapOf({ 'message-count': int(250), 'from-sequence-number': long(number) });
+    const shown = async (number: bigint) => {
+      const { body } = await asking.ask(queue, 'peek-message', from(number));
+      return elementsOf(body.get('messages'))?.length;
+    };
+    assert.deepEqual([await shown(0n), await shown(-1n)], [20, 20]);
+    asking.raw.destroy();
+  });
+
   test('a request after a settlement sees its effect', async () => {
     const queue = newName('deferred');
     await administrationOf(namespace.connectionString).createQueue(queue);
