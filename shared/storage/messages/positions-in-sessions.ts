@@ -66,14 +66,16 @@ function tooManySessions({ entityKey }: Log): BrokerError {
  * The sort key at which to go on reading, `next` or a later one of the same session: passes over blocks with numbers
  * below `from`, and over those above `highest`.
  */
-export function passOver(next: string, from: bigint, highest: bigint | undefined): string {
+function passOver(next: string, from: bigint, highest: bigint | undefined): string {
   const prefix = next.slice(0, next.lastIndexOf('/') + 1);
   const { section, sequence } = parseBlockSortKey(next);
   const isDeferred = section === 'deferred';
-  if (highest !== undefined && sequence > highest) {
-    return prefix + (isDeferred ? AFTER_SECTIONS : blockSortKey('deferred', from));
-  }
   // The message `from` may be in a block that starts up to SPAN numbers earlier.
   const first = from > SPAN ? from - SPAN : 0n;
-  return sequence >= first ? next : prefix + blockSortKey(isDeferred ? 'deferred' : 'live', first);
+  const firstDeferred = prefix + blockSortKey('deferred', first);
+  if (highest !== undefined && sequence > highest) {
+    return isDeferred ? prefix + AFTER_SECTIONS : firstDeferred;
+  }
+  if (sequence >= first) return next;
+  return isDeferred ? firstDeferred : prefix + blockSortKey('live', first);
 }

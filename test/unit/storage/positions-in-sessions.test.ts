@@ -94,6 +94,7 @@ test('S12 the lowest numbers of all sessions from a number on are found, whateve
         assert.deepEqual((await numbersOf(items, pageItems, from, count)).numbers, expected);
       },
     ),
+    { numRuns: 1000 },
   );
 });
 
@@ -106,6 +107,15 @@ test('S12 a message that is found in two sections counts once, where it was foun
   const { numbers, found } = await numbersOf(items, 10, 0, 3);
   assert.deepEqual(numbers, [1, 2, 3]);
   assert.equal(found[1]?.block.section, 'deferred');
+});
+
+test('S12 a deferred block that starts below the number is found, though the active ones are far above', async () => {
+  const items = [
+    itemOf('a', 1, [58], 'deferred'),
+    itemOf('a', 63, [61], 'live'),
+    itemOf('a', 125, [61], 'live'),
+  ];
+  assert.deepEqual((await numbersOf(items, 1, 2, 1)).numbers, [59]);
 });
 
 test('a session with many messages costs few pages of blocks, wherever a peek begins', async () => {
