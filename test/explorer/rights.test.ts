@@ -60,6 +60,7 @@ test('a read-only page offers no change', { skip: NO_BROWSER }, async (t) => {
   const page = await open('#/entity/q?tab=dead-letter');
   await page.getByRole('checkbox', { name: 'Allow changes' }).uncheck();
   const buttons = page.getByRole('toolbar').getByRole('button');
+  await buttons.first().waitFor();
   assert.deepEqual(await buttons.allTextContents(), ['Download', 'Export all']);
   for (const [tab, what] of [
     ['Receive', 'receive'],
